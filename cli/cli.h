@@ -282,6 +282,7 @@ int command_export(int argc, char** argv);
 bool fmu_is_named(int argc, char** argv);
 int command_fmu(const char* command, int argc, char** argv);
 int command_cache(int argc, char** argv);
+int command_measure(int argc, char** argv);
 int command_sweep(int argc, char** argv);
 int command_sens(int argc, char** argv);
 int command_compare(int argc, char** argv);
@@ -290,6 +291,8 @@ int command_optimize(int argc, char** argv);
 int command_steady(int argc, char** argv);
 int command_linearize(int argc, char** argv);
 
+/// Whether a word is the code of a message, such as E0203 (shelf.c).
+bool message_is_code(const char* word);
 /// Print the help of a command, or the general one for NULL (help.c). False when there is none.
 bool help_print(FILE* to, const char* command);
 

@@ -26,16 +26,18 @@ static int out_of_memory(void) {
 
 // ---- settings -----------------------------------------------------------------------------------
 
-int figure_option_find(const char* text, size_t length) {
-  static const char old[] = "--plot-x";  // what `--x` was called before there were others
-  if (length == sizeof old - 1 && memcmp(text, old, length) == 0)
-    return figure_option_find("--x", 3);
-  if (length < 3 || memcmp(text, "--", 2) != 0) return -1;
+static int find_key(const char* text, size_t length) {
   for (uint32_t i = 0; i < slt_figure_key_count(); i++) {
     const char* name = slt_figure_key(i).name;
-    if (strlen(name) == length - 2 && memcmp(name, text + 2, length - 2) == 0) return (int)i;
+    if (strlen(name) == length && memcmp(name, text, length) == 0) return (int)i;
   }
   return -1;
+}
+
+int figure_option_find(const char* text, size_t length) {
+  static const char old[] = "--plot-x";  // what `--x` was called before there were others
+  if (length == sizeof old - 1 && memcmp(text, old, length) == 0) return find_key("x", 1);
+  return length > 2 && memcmp(text, "--", 2) == 0 ? find_key(text + 2, length - 2) : -1;
 }
 
 /// Say that a value is none of a setting's.
@@ -73,6 +75,13 @@ static bool names_panels(const CliFigure* options) {
   return false;
 }
 
+static SltStatus set_options(SltFigure* figure, const CliFigure* options) {
+  SltStatus status = SLT_OK;
+  for (uint32_t i = 0; i < options->count && status >= 0; i++)
+    status = slt_figure_set(figure, options->items[i].key, options->items[i].value);
+  return status;
+}
+
 SltFigure* figure_make(const CliFigure* options, const SltExperiment* experiment,
                        const char* title) {
   SltFigure* figure = NULL;
@@ -80,10 +89,15 @@ SltFigure* figure_make(const CliFigure* options, const SltExperiment* experiment
   if (status >= 0 && title) status = slt_figure_set(figure, "title", title);
   // panels of the command line take the place of the model's, with all that is said about them
   uint32_t own = experiment && !names_panels(options) ? experiment->plot_count : 0;
-  for (uint32_t i = 0; i < own && status >= 0; i++)
-    status = slt_figure_set(figure, experiment->plot[i].name, experiment->plot[i].text);
-  for (uint32_t i = 0; i < options->count && status >= 0; i++)
-    status = slt_figure_set(figure, options->items[i].key, options->items[i].value);
+  for (uint32_t i = 0; i < own && status >= 0; i++) {
+    // without panels of their own, options are about each of the model's and have the last word
+    int key = find_key(experiment->plot[i].name, strlen(experiment->plot[i].name));
+    if (key >= 0 && slt_figure_key((uint32_t)key).begins_panel)
+      status = set_options(figure, options);
+    if (status >= 0)
+      status = slt_figure_set(figure, experiment->plot[i].name, experiment->plot[i].text);
+  }
+  if (status >= 0) status = set_options(figure, options);
   if (status >= 0) return figure;
   slt_figure_free(figure);
   out_of_memory();

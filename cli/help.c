@@ -11,6 +11,7 @@ static const char general[] =
     "  run MODEL       simulate a model and write the results\n"
     "  check MODEL     look for mistakes in a model\n"
     "  explain MODEL   show the structure of every mode, or tell what happens in a run\n"
+    "  measure MODEL   one run, and the numbers it is asked for\n"
     "  sweep MODEL     many runs over values of parameters, a row of measures for each\n"
     "  sens MODEL      derivatives of measures with respect to parameters, with verdicts\n"
     "  compare A B     two tables, or a model and data, event by event\n"
@@ -178,10 +179,11 @@ static const char gallery_help[] =
     "  --open        show their pictures in a browser, and tell where the page is\n";
 
 static const char docs_help[] =
-    "usage: saltus docs [PAGE]\n"
+    "usage: saltus docs [PAGE | CODE]\n"
     "       saltus docs --find WORD... | --path [PAGE] | --open [PAGE]\n"
     "\n"
-    "List the pages of the manual, or print one.\n"
+    "List the pages of the manual, or print one; a code such as E0203 prints what the manual says\n"
+    "about that message.\n"
     "\n"
     "  --find WORD...  print the lines of all pages that hold these words\n"
     "  --path [PAGE]   tell where it is\n"
@@ -253,6 +255,23 @@ static const char sweep_help[] =
     "\n"
     "exit status: 0 done (also when members failed), 1 the model is wrong, 2 wrong usage,\n"
     "3 all members failed, 130 interrupted (rows are kept)\n";
+
+static const char measure_help[] =
+    "usage: saltus measure MODEL [-m FORMULA]... [OPTIONS]\n"
+    "\n"
+    "Run a model once and print numbers about the run: extrema, means, how often a state was\n"
+    "entered, and when. Nothing is recorded; values are taken from the solution itself, so no "
+    "choice\n"
+    "of rows changes them.\n"
+    "\n"
+    "  -m, --measure M     NAME = FORMULA or FORMULA; may be repeated [the model's measures]\n"
+    "                      end(x) start(x) at(x, t) max(x) min(x) mean(x) rms(x) integral(x)\n"
+    "                      quantile(x, q) time(A.s) time(A.s, k) count(A.s) duration(A.s)\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE, --seed N\n"
+    "                      as of run\n"
+    "  -o FILE|-           a row of CSV with all digits instead\n"
+    "\n"
+    "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 the run failed\n";
 
 static const char sens_help[] =
     "usage: saltus sens MODEL --params k,m --measure 'max(x)' [OPTIONS]\n"
@@ -444,31 +463,15 @@ bool help_print(FILE* to, const char* command) {
     const char* command;
     const char* text;
   } pages[] = {
-      {"run", run_help},
-      {"check", check_help},
-      {"explain", explain_help},
-      {"plot", plot_help},
-      {"new", new_help},
-      {"methods", methods_help},
-      {"convert", convert_help},
-      {"help", general},
-      {"cache", cache_help},
-      {"fmt", fmt_help},
-      {"lsp", lsp_help},
-      {"serve", serve_help},
-      {"sweep", sweep_help},
-      {"export", export_help},
-      {"sens", sens_help},
-      {"compare", compare_help},
-      {"fit", fit_help},
-      {"optimize", optimize_help},
-      {"gallery", gallery_help},
-      {"docs", docs_help},
-      {"watch", watch_help},
-      {"steady", steady_help},
-      {"linearize", linearize_help},
-      {"diff", diff_help},
-      {"names", names_help},
+      {"run", run_help},           {"check", check_help},     {"explain", explain_help},
+      {"plot", plot_help},         {"new", new_help},         {"methods", methods_help},
+      {"convert", convert_help},   {"help", general},         {"cache", cache_help},
+      {"fmt", fmt_help},           {"lsp", lsp_help},         {"serve", serve_help},
+      {"measure", measure_help},   {"sweep", sweep_help},     {"export", export_help},
+      {"sens", sens_help},         {"compare", compare_help}, {"fit", fit_help},
+      {"optimize", optimize_help}, {"gallery", gallery_help}, {"docs", docs_help},
+      {"watch", watch_help},       {"steady", steady_help},   {"linearize", linearize_help},
+      {"diff", diff_help},         {"names", names_help},
   };
   if (!command) {
     fputs(general, to);

@@ -21,6 +21,7 @@ static const struct {
     {"fit", command_fit},         {"optimize", command_optimize}, {"gallery", command_gallery},
     {"docs", command_docs},       {"watch", command_watch},       {"steady", command_steady},
     {"diff", command_diff},       {"names", command_names},       {"linearize", command_linearize},
+    {"measure", command_measure},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
@@ -54,8 +55,9 @@ static bool is_help(const char* word) {
   return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int help(const char* command) {
+static int help(char* command) {
   if (help_print(stdout, command) || !command) return CLI_DONE;
+  if (message_is_code(command)) return command_docs(1, &command);
   return unknown_command(command);
 }
 
@@ -64,7 +66,7 @@ static int dispatch(int argc, char** argv) {
     help_print(stderr, NULL);
     return CLI_USAGE;
   }
-  const char* word = argv[1];
+  char* word = argv[1];
   if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
     printf("saltus %s\n", slt_version());
     return CLI_DONE;

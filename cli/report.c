@@ -351,7 +351,7 @@ static void write_data(FILE* out, Report* report, const RunSummary* summary,
 
 static void write_picture(FILE* out, const RunSummary* summary, const SltTable* table,
                           const RunOptions* options, const SltExperiment* experiment) {
-  SltFigure* figure = figure_make(&options->figure, experiment, NULL);
+  SltFigure* figure = figure_make(&options->figure, options->out.count ? NULL : experiment, NULL);
   ReportText svg = {0};
   if (figure && text_open(&svg) && slt_figure_add(figure, table, summary->model) >= 0 &&
       slt_figure_write(figure, SLT_PLOT_SVG, false, (SltWriter){file_write, svg.file}) >= 0) {

@@ -194,7 +194,9 @@ static int create_recorder(Run* run) {
 static int prepare_figure(Run* run) {
   if (!run->options.plot) return CLI_DONE;
   const SltTable* table = slt_recorder_table(run->recorder);
-  run->figure = figure_make(&run->options.figure, &run->experiment, run->title);
+  // columns that were asked for are what is to be seen, whatever the model would show
+  const SltExperiment* panels = run->options.out.count ? NULL : &run->experiment;
+  run->figure = figure_make(&run->options.figure, panels, run->title);
   if (!run->figure) return CLI_RUN;
   if (slt_figure_add(run->figure, table, run->title) < 0) return out_of_memory();
   const char* missing = slt_figure_missing(run->figure);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE  // strcasestr(), d_type
 #include "cli.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -277,6 +278,30 @@ static int print_file(const char* path) {
   return CLI_DONE;
 }
 
+bool message_is_code(const char* word) {
+  return strlen(word) == 5 && strchr("EWIewi", word[0]) && strspn(word + 1, "0123456789") == 4;
+}
+
+/// The section about a message, from its heading to the next one.
+static int print_message(const char* path, const char* code) {
+  char heading[16];
+  size_t length = 0;
+  char* text = input_read(path, "page", false, SOURCE_LIMIT, &length);
+  if (!text) return CLI_MODEL;
+  snprintf(heading, sizeof heading, "\n## %c%s ", toupper((unsigned char)code[0]), code + 1);
+  const char* begin = strstr(text, heading);
+  const char* end = begin ? strstr(begin + 1, "\n## ") : NULL;
+  if (begin) {
+    StdoutText out = {.length = 0};
+    stdout_write_text(&out, begin + 1, end ? (size_t)(end - begin - 1) : strlen(begin + 1));
+  } else {
+    cli_error("there is no message %s", code);
+    cli_hint("`saltus docs diagnostics` has all of them");
+  }
+  free(text);
+  return begin ? CLI_DONE : CLI_MODEL;
+}
+
 static int copy_file(const char* from, const char* to) {
   size_t length = 0;
   if (access(to, F_OK) == 0) {
@@ -336,12 +361,15 @@ typedef enum ShelfAction { SHELF_OPEN, SHELF_PATH, SHELF_OWN, SHELF_SHOW } Shelf
 
 static int with_entry(const Shelf* shelf, ShelfAction action, const char* name) {
   const ShelfEntry* entry = NULL;
+  const char* code = name && !is_gallery(shelf) && message_is_code(name) ? name : NULL;
+  if (code) name = "diagnostics";
   if (name && !(entry = shelf_find(shelf, name))) return CLI_MODEL;
   if (action == SHELF_OPEN) return show_page(shelf, entry);
   if (action == SHELF_PATH) {
     puts(entry ? entry->path : shelf->root);
     return CLI_DONE;
   }
+  if (code) return print_message(entry->path, code);
   return is_gallery(shelf) ? copy_model(entry) : print_file(entry->path);
 }
 

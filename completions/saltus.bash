@@ -20,7 +20,7 @@ _saltus() {
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then
-    words="run check explain sweep sens compare fit optimize steady linearize plot diff names convert export fmt lsp serve new gallery docs methods cache help --help --version"
+    words="run check explain measure sweep sens compare fit optimize steady linearize plot diff names convert export fmt lsp serve new gallery docs methods cache help --help --version"
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     return
   fi
@@ -66,6 +66,7 @@ _saltus() {
   case ${COMP_WORDS[1]} in
     run) words="$run $picture" ;;
     check) words="--set --include --help" ;;
+    measure) words="--seed -o --output $trial" ;;
     sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume --map --plot $trial" ;;
     sens) words="--params --reach --differences --sobol --vary --seed -j --jobs -o --output --plot $trial" ;;
     fit) words="--data --params --bounds --weight --columns --loss --starts --seed -o --output --plot $trial" ;;
@@ -81,7 +82,7 @@ _saltus() {
     cache) words="show path clear limit" ;;
     gallery) words="--copy --path --open --help $(saltus gallery 2>/dev/null | awk '{ print $1 }')" ending= ;;
     docs) words="--find --path --open --help $(saltus docs 2>/dev/null | awk '{ print $1 }')" ending= ;;
-    help) COMPREPLY=($(compgen -W "run check explain sweep sens compare fit optimize steady linearize plot diff names convert export fmt lsp serve new gallery docs methods cache" -- "$word")); return ;;
+    help) COMPREPLY=($(compgen -W "run check explain measure sweep sens compare fit optimize steady linearize plot diff names convert export fmt lsp serve new gallery docs methods cache" -- "$word")); return ;;
     *) words="--help" ending= ;;
   esac
   if [[ $word == -* || ${COMP_WORDS[1]} == @(gallery|docs) ]]; then

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain sweep sens compare fit optimize steady linearize plot convert export fmt lsp serve new gallery docs methods cache help
+set -l commands run check explain measure sweep sens compare fit optimize steady linearize plot convert export fmt lsp serve new gallery docs methods cache help
 # names of the model on the command line
 function __saltus_names
     for word in (commandline -opc)
@@ -116,8 +116,9 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l resume -r -F -d "go o
 complete -c saltus -n "__fish_seen_subcommand_from run" -l replay -r -F -d "change values during the run"
 complete -c saltus -n "__fish_seen_subcommand_from run" -s q -l quiet -d "no progress and no summary"
 
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a measure -d "numbers about one run"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a sweep -d "many runs over values of parameters"
-set -l trials sweep sens compare fit optimize steady linearize
+set -l trials measure sweep sens compare fit optimize steady linearize
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l measure -s m -x -d "what is asked for"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l until -x -d "end of the runs"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l from -x -d "start of the runs"

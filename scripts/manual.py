@@ -3,8 +3,9 @@
 """Build the manual as HTML: manual.py FOLDER [--program SALTUS] writes FOLDER/index.html and its companions.
 
 The pages are those of docs/, with the README and the gallery; Debian's python3-markdown reads them (cmark knows no tables, pandoc
-brings 150 MB). Links between pages become links between the HTML files. With --program every model of the gallery is run and drawn
-on the gallery's page. The search needs no server: its index is a script beside the pages.
+brings 150 MB). Links between pages become links between the HTML files. With --program every model of the gallery is run and drawn:
+small on the gallery's page, large on a page of its own with its source, the numbers it must give and its text. The search needs no
+server: its index is a script beside the pages.
 """
 import argparse
 import concurrent.futures
@@ -30,6 +31,7 @@ CHAPTERS = [
 ]
 NAMES = {"README.md": "index", "models/README.md": "gallery", "docs/README.md": "contents"}
 PICTURE_SECONDS = 60
+MADE = "made/"  # links to what is made here
 SEARCHED = 3000  # characters of a section that the search knows
 
 
@@ -65,6 +67,8 @@ class Site:
         """The address of a link from a page; other files of the source are copied along."""
         if re.match(r"[a-z]+:", link) or link.startswith("#"):
             return link
+        if link.startswith(MADE):  # made here, not found in the source
+            return link[len(MADE):]
         name, _, anchor = link.partition("#")
         path = os.path.normpath(os.path.join(os.path.dirname(page), name))
         anchor = "#" + anchor if anchor else ""
@@ -95,7 +99,7 @@ FRAME = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="stylesheet" href="style.css"></head>
 <body><nav><a class="name" href="index.html">Saltus</a>
 <input id="search" type="search" placeholder="Search the manual" autocomplete="off" aria-label="Search the manual">
-<div id="found"></div>{contents}</nav><main>{body}</main>
+<div id="found"></div>{contents}</nav><main>{body}{turn}</main>
 <script src="search-index.js"></script><script src="search.js"></script></body></html>
 """
 
@@ -105,6 +109,10 @@ def title_of(text):
     return match.group(1) if match else "Saltus"
 
 
+def name_of(path):
+    return {"README.md": "Saltus in a minute", "models/README.md": "The gallery"}.get(path) or title_of(read(path))
+
+
 def contents(site, current):
     out = []
     for chapter, paths in CHAPTERS:
@@ -112,20 +120,63 @@ def contents(site, current):
         for path in paths:
             if path in site.pages:
                 mark = ' class="here"' if path == current else ""
-                title = {"README.md": "Saltus in a minute", "models/README.md": "The gallery"}.get(path) or title_of(read(path))
-                out.append(f'<li{mark}><a href="{site.pages[path]}">{html.escape(title)}</a></li>')
+                out.append(f'<li{mark}><a href="{site.pages[path]}">{html.escape(name_of(path))}</a></li>')
         out.append("</ul>")
     return "".join(out)
+
+
+NOTE = "\x01"  # stands for what a comment before a block of code says about it
+
+WORDS = {
+    "lisma": r"state|automaton|from|set|const|experiment|at|each|repeat|every|after|if|else|part|port|connect|for|macro|function|measure|"
+             r"contact|friction|include|data|stop|goto|invariant|delete|like|ic|priority",
+    "c": r"#include|static|void|int|double|const|return|if|else|for|while|struct|typedef|sizeof|NULL|bool|char",
+    "python": r"def|return|while|for|in|if|not|with|as|yield|import|from|class|except|try",
+    "modelica": r"model|parameter|Real|Boolean|Integer|discrete|equation|when|then|end|if|else|algorithm|annotation",
+}
+STRINGS = r'&quot;[^\n]*?&quot;|"[^"\n]*"'
+
+
+def coloured(kind, code):
+    """Escaped code with its comments, texts and words marked."""
+    if kind == "console":
+        return re.sub(r"^(\$ .*(?:\n    .*)*)$", r"<b>\1</b>", code, flags=re.M)
+    if kind not in WORDS:
+        return code
+    comment = r"#[^\n]*" if kind == "python" else r"//[^\n]*|/\*.*?\*/"
+    pattern = re.compile(rf"(?P<i>{comment})|(?P<q>{STRINGS})|(?P<b>(?<![\w.'])(?:{WORDS[kind]})\b(?! *=))", re.S)
+    return pattern.sub(lambda m: f"<{m.lastgroup}>{m.group(0)}</{m.lastgroup}>", code)
+
+
+def dress(body):
+    """Blocks of code: coloured, with the name of their file, and two of them side by side where the page asks for it."""
+    body = re.sub(r'<code class="language-(\w+)">(.*?)</code>',
+                  lambda m: f'<code class="{m.group(1)}">{coloured(m.group(1), m.group(2))}</code>', body, flags=re.S)
+    body = re.sub(rf"<p>{NOTE}file: ([^<]*)</p>\n<pre>", r'<pre data-name="\1">', body)
+    body = re.sub(rf"<p>{NOTE}beside</p>\n(<pre.*?</pre>)\n(<pre.*?</pre>)", r'<div class="beside">\1\2</div>', body, flags=re.S)
+    return re.sub(rf"<p>{NOTE}[^<]*</p>\n", "", body)
 
 
 def convert(text):
     reader = markdown.Markdown(extensions=["tables", "fenced_code", "toc", "sane_lists"], tab_length=2,
                                extension_configs={"toc": {"slugify": slug}})
-    # comments are for the tests, and a fence just behind one would not be seen as such
+    # comments are for the tests; what they say of a file or of two blocks is for the reader, too
+    text = re.sub(r"^<!-- (file: \S+|beside) -->$", rf"{NOTE}\1\n", text, flags=re.M)
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
     # a list may follow a line of text at once, as everywhere else
     text = re.sub(r"^((?![-*|#>` ]|\d+\.).+)\n(?=(?:[-*]|\d+\.) )", r"\1\n\n", text, flags=re.M)
-    return reader.convert(text)
+    return dress(reader.convert(text))
+
+
+def turn(site, current):
+    """Links to the pages before and behind."""
+    order = list(site.pages)
+    at = order.index(current)
+    links = []
+    for mark, other in (("back", at - 1), ("on", at + 1)):
+        if 0 <= other < len(order):
+            links.append(f'<a class="{mark}" href="{site.pages[order[other]]}">{html.escape(name_of(order[other]))}</a>')
+    return f'<p class="turn">{"".join(links)}</p>'
 
 
 def entries(address, body):
@@ -140,43 +191,140 @@ def entries(address, body):
 
 # ---- the gallery --------------------------------------------------------------------------------
 
+THUMB = ["--size", "300:170", "--legend", "none", "--bands", "off", "--title", ""]
+
+
+def flat(name):
+    return name[:-len(".lisma")].replace("/", "_")
+
+
 def draw(program, out, name):
-    """The picture of a model; None when its run gives none."""
-    picture = os.path.join("pictures", name.replace("/", "_").replace(".lisma", ".svg"))
-    command = [program, "run", os.path.join(SOURCE, "models", name), "--quiet", "-o", os.devnull, "--plot",
-               os.path.join(out, picture)]
-    try:
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PICTURE_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return name, None
-    return name, picture if os.path.exists(os.path.join(out, picture)) else None
+    """The pictures of a model, large and small; None when its run gives none."""
+    options = re.search(r"^// picture (.*)$", read("models/" + name), re.M)
+    pictures = []
+    for ending, more in ((".svg", []), (".small.svg", THUMB)):
+        picture = os.path.join("pictures", flat(name) + ending)
+        command = [program, "run", os.path.join(SOURCE, "models", name), "--quiet", "-o", os.devnull, "--plot",
+                   os.path.join(out, picture), *more, *(options.group(1).split() if options else [])]
+        try:
+            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PICTURE_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return name, None
+        if not os.path.exists(os.path.join(out, picture)):
+            return name, None
+        pictures.append(picture)
+    return name, pictures
 
 
-def about(name):
-    """The first words of a model: its title, and the sentences behind it."""
-    text = read("models/" + name)
-    words = []
-    for line in text.split("\n"):
-        if not line.startswith("// ") or re.match(r"// (Source|Equations|expect|run)\b", line):
-            break
-        words.append(line[3:])
-    return " ".join(words)
+class Told:
+    """What a model tells about itself in the comment it begins with, and in its lines `expect`."""
+
+    def __init__(self, name):
+        self.text = read("models/" + name)
+        lines = []
+        for line in self.text.split("\n"):
+            if not line.startswith("//"):
+                break
+            lines.append(line[2:].strip())
+        self.parts = {"about": ""}
+        current = "about"
+        for line in lines:
+            key = re.match(r"(Source|Equations|Reference): ", line)
+            if re.match(r"(expect|run|picture)\b", line):
+                current = None
+            elif key:
+                current = key.group(1)
+                self.parts[current] = line[key.end():]
+            elif current and line:
+                self.parts[current] = (self.parts[current] + " " + line).strip()
+        self.expected = []
+        for line in self.text.split("\n"):
+            match = re.match(r"// (expect|run) (.*)", line)
+            if match:
+                self.expected.append((match.group(1), match.group(2)))
+        self.code = re.sub(r"^// (?:expect|run|picture) .*\n", "", "\n".join(self.text.split("\n")[len(lines):]), flags=re.M).strip("\n")
 
 
-def gallery(program, out, body):
-    """Rows of the index as cards with pictures."""
-    names = sorted(set(re.findall(r'href="([\w/]+\.lisma)"', body)))
-    os.makedirs(os.path.join(out, "pictures"), exist_ok=True)
+EXPECTATION = [  # what a line `expect` says, in words
+    (r"events (\d+)", r"\1 events"),
+    (r"event (\d+) time (\S+) (\S+)", r"event \1 at t = \2 ± \3"),
+    (r"event (\d+) to (\S+) (\S+)", r"event \1 leads to \3 of \2"),
+    (r"event (\d+) class (\S+)", r"event \1 is of the class \2"),
+    (r"event (\d+) (before|after) (\S+) (\S+) (\S+)", r"\3 = \4 ± \5 \2 event \1"),
+    (r"event (\d+) impulse (\S+) (\S+) (\S+)", r"impulse of \2 in event \1: \3 ± \4"),
+    (r"t=(\S+?)- (\S+) (\S+) (\S+)", r"\2 = \3 ± \4 just before t = \1"),
+    (r"t=(\S+) (\S+) (\S+) (\S+)", r"\2 = \3 ± \4 at t = \1"),
+    (r"end (\S+) (\S+) (\S+)", r"\1 = \2 ± \3 at the end"),
+    (r"(max|min) (\S+) (\S+) (\S+)", r"\1 of \2: \3 ± \4"),
+    (r"most (\S+) (\S+)", r"\1 is never above \2"),
+    (r"least (\S+) (\S+)", r"\1 is never below \2"),
+    (r"error (\S+)", r"the run fails, with the message \1"),
+]
+
+
+def expectation(text):
+    for pattern, words in EXPECTATION:
+        if re.fullmatch(pattern, text):
+            return re.sub(pattern, words, text)
+    return text
+
+
+def marked(text):
+    """A line of comment as HTML: backquotes are code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text, quote=False))
+
+
+def model_page(site, name, shows, picture):
+    """The page of one model: picture, what it is, what it shows, its source, its numbers, its text."""
+    told = Told(name)
+    title = flat(name) if "/" not in name else name[:-len(".lisma")]
+    body = [f"<h1>{title}</h1><p>{marked(told.parts['about'])}</p>"]
+    if shows:
+        body.append(f"<p>What it shows: {shows}.</p>")
+    if picture:
+        body.append(f'<p><img src="{picture}" alt="The run of {title}"></p>')
+    body.append(f'<pre><code class="console"><b>$ saltus gallery --copy {title}\n$ saltus run {os.path.basename(title)}.lisma --plot -</b></code></pre>')
+    for key in ("Equations", "Source", "Reference"):
+        if key in told.parts:
+            body.append(f"<p><strong>{key}.</strong> {marked(told.parts[key])}</p>")
+    if told.expected:
+        body.append('<h2 id="numbers">Numbers it must give</h2><p>The tests check each of them.</p><ul class="numbers">')
+        for kind, text in told.expected:
+            body.append(f"<li>{html.escape(expectation(text))}</li>" if kind == "expect" else
+                        f"</ul><p>With <code>{html.escape(text)}</code>:</p><ul class=\"numbers\">")
+        body.append("</ul>")
+    body.append(f'<h2 id="text">The model</h2><pre data-name="{html.escape(name)}"><code class="lisma">'
+                f'{coloured("lisma", html.escape(told.code, quote=False))}</code></pre><p><a href="gallery.html">The gallery</a></p>')
+    with open(os.path.join(site.out, f"model_{flat(name)}.html"), "w", encoding="utf-8") as file:
+        file.write(FRAME.format(title=title, contents=contents(site, "models/README.md"), body="".join(body), turn=""))
+
+
+def rows_of(body):
+    """{model: what its row of the index says it shows}."""
+    found = {}
+    for row in re.findall(r"<tr>(.*?)</tr>", body, re.S):
+        cells = re.findall(r"<td>(.*?)</td>", row, re.S)
+        for name in re.findall(r'href="([\w/]+\.lisma)"', row):
+            found[name] = re.sub(r"</?a[^>]*>", "", cells[1])
+    return found
+
+
+def gallery(site, program, body):
+    """Rows of the index as cards with small pictures, each leading to the page of its model."""
+    shows = rows_of(body)
+    os.makedirs(os.path.join(site.out, "pictures"), exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        pictures = dict(pool.map(lambda name: draw(program, out, name), names))
+        pictures = dict(pool.map(lambda name: draw(program, site.out, name), sorted(shows)))
+    for name, words in shows.items():
+        model_page(site, name, words, pictures[name][0] if pictures[name] else None)
 
     def cards(match):
-        out_cards = []
+        out = []
         for name in re.findall(r'href="([\w/]+\.lisma)"', match.group(0)):
-            image = f'<img src="{pictures[name]}" loading="lazy" alt="">' if pictures[name] else ""
-            out_cards.append(f'<a class="card" id="{name[:-len(".lisma")]}" href="{name}">{image}<b>{os.path.splitext(os.path.basename(name))[0]}</b> '
-                             f"{html.escape(about(name).replace('`', ''))}</a>")
-        return f'<div class="cards">{"".join(out_cards)}</div>' if out_cards else match.group(0)
+            image = f'<img src="{MADE}{pictures[name][1]}" loading="lazy" alt="">' if pictures[name] else ""
+            out.append(f'<a class="card" id="{name[:-len(".lisma")]}" href="{MADE}model_{flat(name)}.html">{image}'
+                       f"<b>{os.path.splitext(os.path.basename(name))[0]}</b> {marked(Told(name).parts['about'])}</a>")
+        return f'<div class="cards">{"".join(out)}</div>' if out else match.group(0)
 
     return re.sub(r"<table>.*?</table>", cards, body, flags=re.S)
 
@@ -191,14 +339,12 @@ def build(out, program):
         text = read(path)
         body = convert(text)
         if path == "models/README.md" and program:
-            body = gallery(program, out, body)
-            # pictures are in the manual already, models in the source
-            body = re.sub(r'src="pictures/', 'src="./pictures/', body)
+            body = gallery(site, program, body)
         index += entries(address, body)
-        body = re.sub(r'src="\./pictures/', 'src="PICTURES/', body)
-        body = site.rewrite(path, body).replace('src="PICTURES/', 'src="pictures/')
+        body = site.rewrite(path, body)
         with open(os.path.join(out, address), "w", encoding="utf-8") as file:
-            file.write(FRAME.format(title=html.escape(title_of(text)), contents=contents(site, path), body=body))
+            file.write(FRAME.format(title=html.escape(title_of(text)), contents=contents(site, path), body=body,
+                                    turn=turn(site, path)))
     with open(os.path.join(out, "search-index.js"), "w", encoding="utf-8") as file:
         file.write("const INDEX = " + json.dumps(index, ensure_ascii=False, separators=(",", ":")) + ";\n")
     for path in glob.glob(os.path.join(SOURCE, "docs", "manual", "*")):

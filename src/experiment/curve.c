@@ -39,7 +39,10 @@ static SltStatus fit(CurvePiece* piece, CurveFn* value, void* user) {
   double middle = 0.5 * (piece->a + piece->b);
   double half = 0.5 * (piece->b - piece->a);
   for (int i = 0; i < CURVE_POINTS; i++) {
-    double t = middle - half * cosine(2 * i + 1);
+    // a piece of a few roundings has no points between its ends; the right one belongs to what
+    // follows
+    double t =
+        fmax(piece->a, fmin(middle - half * cosine(2 * i + 1), nextafter(piece->b, piece->a)));
     SLT_TRY(value(user, t, &y[i]));
   }
   for (int k = 0; k < CURVE_POINTS; k++) {

@@ -181,7 +181,9 @@ void draw_band(const Drawing* d, const FigureBand* band, double top, StateSet* s
     d->canvas->rect(d->canvas->user, (PlotBox){end, top, d->right - end, BAND_HEIGHT},
                     d->theme->canvas, 1.0);
   }
-  Str name = plot_clip(band->label, (uint32_t)((d->left - MARGIN) / (0.5 * FONT)));
+  Str name = band->label;
+  while (name.length && plot_text_width(name, FONT) > d->left - MARGIN - 7.0)
+    name = plot_clip(name, utf8_count(name) - 1);
   draw_text(d, d->left - 7.0, top + 0.5 * BAND_HEIGHT + 4.0, PLOT_END, d->theme->soft, name);
 }
 

@@ -121,6 +121,10 @@ static FigureLine make_line(Plan* plan, uint32_t table_index, uint32_t x, uint32
 
 typedef BASE_VEC(FigureLine) LineList;
 
+static Str str_tail(Str text, uint32_t length) {
+  return (Str){text.data + text.length - length, length};
+}
+
 static void add_band(Plan* plan, uint32_t table_index, uint32_t column) {
   const FigureTable* from = &plan->wish->tables.data[table_index];
   for (uint32_t i = 0; i < plan->bands.count; i++) {
@@ -131,8 +135,14 @@ static void add_band(Plan* plan, uint32_t table_index, uint32_t column) {
     }
   }
   Str label = str_from_c(from->table->columns[column].label);
-  // the automaton that a model has without naming it, and those that rows of rule tables stand for
-  if (str_equal(label, STR_LIT("main.state"))) label = STR_LIT("state");
+  // the automaton that a model has without naming it is "state", others have names; a name of rule
+  // tables ends before the row it stands for
+  Str state = STR_LIT(".state");
+  if (str_equal(label, STR_LIT("main.state"))) {
+    label = STR_LIT("state");
+  } else if (label.length > state.length && str_equal(str_tail(label, state.length), state)) {
+    label.length -= state.length;
+  }
   const char* at = strchr(label.data, '@');
   if (at > label.data) label.length = (uint32_t)(at - label.data);
   if (plan->wish->tables.count > 1) {
@@ -462,20 +472,20 @@ static SltStatus plan_panels(Plan* plan) {
 
 // ---- axes ---------------------------------------------------------------------------------------
 
-static PlotRange log_range(const double* values, uint32_t count) {
+static const AxisWish whole = {.lo = (double)NAN, .hi = (double)NAN};
+
+/// Values of a line where the horizontal axis shows it; a logarithmic axis has no place for others
+/// than positive ones.
+static PlotRange line_range(const FigureLine* line, AxisId axis, bool log, const AxisWish* shown) {
+  const double* values = axis == AXIS_X ? line->x : line->y;
   PlotRange range = empty_range;
-  for (uint32_t i = 0; i < count; i++) {
-    if (!(values[i] > 0.0) || !isfinite(values[i])) continue;
+  for (uint32_t i = 0; i < line->count; i++) {
+    if (!isfinite(values[i]) || (log && !(values[i] > 0.0))) continue;
+    if (line->x[i] < shown->lo || line->x[i] > shown->hi) continue;
     range = range_join(range, (PlotRange){values[i], values[i]});
   }
-  if (is_empty(range)) return range;
+  if (is_empty(range) || !log) return range;
   return (PlotRange){log10(range.lo), log10(range.hi)};
-}
-
-static PlotRange line_range(const FigureLine* line, AxisId axis, bool log) {
-  const double* values = axis == AXIS_X ? line->x : line->y;
-  if (log) return log_range(values, line->count);
-  return axis == AXIS_X ? range_of(values, line->count) : line->range;
 }
 
 /// What was asked for takes the place of what the data say.
@@ -490,13 +500,14 @@ static PlotRange asked_range(const AxisWish* wish, PlotRange range) {
 }
 
 static void plan_axis(FigurePanel* panel, AxisId id, const AxisWish* wish) {
+  const AxisWish* shown = id == AXIS_X || panel->space ? &whole : &panel->wish->axes[AXIS_X];
   Axis* axis = &panel->axes[id];
   PlotRange range = empty_range;
   bool ordered = id == AXIS_X && !panel->space;
   for (uint32_t i = 0; i < panel->line_count; i++) {
     const FigureLine* line = &panel->lines[i];
     if (id != AXIS_X && line->axis != id) continue;
-    range = range_join(range, line_range(line, id, wish->log));
+    range = range_join(range, line_range(line, id, wish->log, shown));
     ordered = ordered && line->ordered;
   }
   axis->log = wish->log;
@@ -624,9 +635,8 @@ static Str axis_label(const Plan* plan, const FigurePanel* panel) {
 static void plan_axes(Plan* plan) {
   for (uint32_t p = 0; p < plan->panels.count; p++) {
     FigurePanel* panel = &plan->panels.data[p];
-    static const AxisWish none = {.lo = (double)NAN, .hi = (double)NAN};
     for (int id = AXIS_X; id < AXIS_COUNT; id++)
-      plan_axis(panel, (AxisId)id, panel->space ? &none : &panel->wish->axes[id]);
+      plan_axis(panel, (AxisId)id, panel->space ? &whole : &panel->wish->axes[id]);
     if (panel->space) {
       panel->axes[AXIS_X].range = panel->space->across_range;
       panel->axes[AXIS_Y].range = panel->space->up_range;

@@ -215,6 +215,13 @@ static void write_cells(const TextPlot* p, const Cell* row) {
 /// What stands above a panel: the mark and the name of each line.
 static void write_legend(const TextPlot* p, const FigurePanel* panel) {
   repeat(p->sink, " ", p->label - 1);
+  // what several lines have in common stands at the axis of a picture; here there is no room for it
+  Str common = panel->axes[AXIS_Y].label;
+  if (panel->line_count > 1 && common.length) {
+    sink_c(p->sink, "   ");
+    write_name(p->sink, common);
+    sink_char(p->sink, ':');
+  }
   for (uint32_t i = 0; i < panel->line_count; i++) {
     const FigureLine* line = &panel->lines[i];
     sink_c(p->sink, "   ");

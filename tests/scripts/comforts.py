@@ -40,6 +40,29 @@ class Comforts(cli_case.CliCase):
         self.fails(1, "run", "ball.lisma", "-q", "--out", "y +", says=["error"])
         self.fails(1, "run", "ball.lisma", "-q", "--out", "y + nothing", says=["nothing"])
 
+    def test_measure(self):
+        self.write("bounce.lisma", "y' = v; y(t0) = 2; v' = -9.81; v(t0) = 0; const e = 0.8;\n"
+                   "state hit [y <= 0] && [v < 0] { set v = -e*v; } from init, hit;\n"
+                   "measure bounces = count(hit);\nexperiment { end = 3; }")
+        self.assertEqual(self.good("measure", "bounce.lisma").out, "bounces  3\n")
+        asked = self.good("measure", "bounce.lisma", "-m", "first = time(hit)", "-m", "time(hit, 9)", "-m", "max(y)", "--set", "e=0.9")
+        lines = [line.split() for line in asked.out.splitlines()]
+        self.assertEqual([line[0] for line in lines], ["first", "time(hit,", "max(y)"])
+        self.assertAlmostEqual(float(lines[0][1]), (4 / 9.81) ** 0.5, places=8)
+        self.assertEqual(" ".join(lines[1][2:]), "no value")
+        self.assertEqual(self.good("measure", "bounce.lisma", "-m", "n = count(hit)", "-m", "time(hit, 9)", "-o", "-").out,
+                         'n,"time(hit, 9)"\n3,\n')
+        # a run and a sweep of one member give the same number to the last digit
+        self.good("measure", "bounce.lisma", "-m", "rms(v)", "-o", "one.csv")
+        swept = self.good("sweep", "bounce.lisma", "--vary", "e=0.8", "-m", "rms(v)", "-q", "-o", "-").out.splitlines()[1].split(",")
+        self.assertEqual(self.read("one.csv").splitlines()[1], swept[2])
+        self.fails(2, "measure", "ball.lisma", says=["what to measure", "max(x)"])
+        self.fails(2, "measure", says=["needs a model"])
+        self.fails(2, "measure", "bounce.lisma", "-o", "bounce.lisma", says=["bounce.lisma"])
+        self.fails(1, "measure", "bounce.lisma", "-m", "max(z)", says=["z"])
+        self.write("grows.lisma", "x' = x*x; x(t0) = 1; measure m = max(x); experiment { end = 2; }")
+        self.fails(3, "measure", "grows.lisma", says=["E0801"])
+
     def test_several(self):
         self.write("rooms.lisma", ROOMS)
         self.good("run", "ball.lisma", "rooms.lisma", "-q")

@@ -67,6 +67,35 @@ class Figures(cli_case.CliCase):
             with open(os.path.join(self.folder, name), "rb") as f:
                 self.assertEqual(f.read(4), head)
 
+    def test_options_are_about_the_panels_of_the_model(self):
+        self.write("two.lisma", "a' = -a; a(t0) = 1; b' = -2*b; b(t0) = 1; c = a + b;\n"
+                                "experiment { end = 3; panel = a; yrange = 0, 5; panel = b; }\n")
+        self.good("run", "two.lisma", "-q", "--plot", "model.svg")
+        self.good("run", "two.lisma", "-q", "--plot", "same.svg", "--panel", "a", "--yrange", "0:5", "--panel", "b")
+        self.assertEqual(self.read("model.svg"), self.read("same.svg"))
+        # a range from outside is that of both panels and has the last word
+        self.good("run", "two.lisma", "-q", "--plot", "cut.svg", "--yrange", "0:2")
+        self.good("run", "two.lisma", "-q", "--plot", "both.svg", "--panel", "a", "--yrange", "0:2", "--panel", "b", "--yrange", "0:2")
+        self.assertEqual(self.read("cut.svg"), self.read("both.svg"))
+        # columns that are asked for are drawn, whatever the model shows
+        self.good("run", "two.lisma", "-q", "--out", "c", "--plot", "c.svg")
+        self.assertIn(">c</text>", self.read("c.svg"))
+
+    def test_the_vertical_axis_fits_what_is_shown(self):
+        self.write("late.csv", "time,x\n0,1000\n1,1000\n2,1\n3,2\n4,3\n")
+        shown = self.good("plot", "late.csv", "--ascii", "--xrange", "2:4", "--size", "60:12").out
+        self.assertNotIn("1000", shown)
+        self.assertIn("3 +", shown)
+
+    def test_several_tables_say_what_they_show(self):
+        self.write("other.csv", saw())
+        self.assertIn("h [m]:", self.good("plot", "saw.csv", "other.csv", "h").out)
+
+    def test_automata_are_named_in_full(self):
+        self.write("band.csv", "time,x,right_hand.state\n0,0,on\n1,1,on\n2,0,off\n3,1,off\n")
+        self.good("plot", "band.csv", "-o", "band.svg")
+        self.assertIn(">right_hand</text>", self.read("band.svg"))
+
     def test_a_model_has_settings(self):
         self.write("fall.lisma", "y'' = -9.81; y(t0) = 2; z = y + 1;\n"
                                  "experiment { end = 0.6; title = \"A <fall>\"; panel = y; yrange = 0, 2;"

@@ -19,9 +19,11 @@ A comment just before a block says more about it:
   <!-- status: 3 -->      the last command must end with this status
   <!-- not run -->        only to be read
 
+Pictures in docs/img are those that the commands of their page write: `readme.py --update PAGE...` keeps them.
 Links between the pages, and to places in them, must lead somewhere.
 """
 import difflib
+import filecmp
 import os
 import re
 import shutil
@@ -42,6 +44,7 @@ LINKED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "do
           "docs/transitions.md", "docs/queueing.md", "examples/README.md", "models/README.md"]
 WARNINGS = ["-std=c17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SECONDS = 120
+UPDATE = "--update" in sys.argv
 
 
 class Block:
@@ -219,6 +222,21 @@ def check_program(shop, block):
         yield f"does not compile:\n{done.stderr}"
 
 
+# ---- pictures -----------------------------------------------------------------------------------
+
+def check_pictures(shop, page):
+    """The pictures of a page are those that its commands have just drawn."""
+    for link in re.findall(r"!\[[^\]]*\]\(((?:docs/)?img/\w+\.svg)\)", read(page)):
+        kept = os.path.join(saltus_run.SOURCE, os.path.dirname(page), link)
+        drawn = os.path.join(shop.folder, os.path.basename(link))
+        if not os.path.exists(drawn):
+            yield f"{page}: no command of the page draws {link}"
+        elif UPDATE:
+            shutil.copyfile(drawn, kept)
+        elif not filecmp.cmp(drawn, kept, shallow=False):
+            yield f"{page}: {link} is not what the commands draw now; `readme.py --update {page}` keeps the new one"
+
+
 def check_page(page):
     """(number of blocks tried, messages)."""
     messages, tried = [], 0
@@ -234,6 +252,7 @@ def check_page(page):
                 messages += [f"{page}:{block.line}: {m}" for m in check(shop, block)]
             elif "file" in block.notes:
                 shop.write(block.notes["file"], block.content())
+        messages += check_pictures(shop, page)
     return tried, messages
 
 
@@ -267,7 +286,8 @@ def main():
     if not shutil.which("pkg-config") or not shutil.which("bash"):
         print("needs bash and pkg-config")
         return 77
-    pages = sys.argv[1:] or PAGES
+    named = [page for page in sys.argv[1:] if page != "--update"]
+    pages = named or PAGES
     total, failed = 0, 0
     for page in pages:
         tried, messages = check_page(page)
@@ -275,7 +295,7 @@ def main():
         failed += len(messages)
         for message in messages:
             print(message)
-    for page in LINKED if not sys.argv[1:] else pages:
+    for page in pages if named else LINKED:
         for message in check_links(page):
             failed += 1
             print(message)

@@ -52,6 +52,14 @@ class Shelf(cli_case.CliCase):
         path = self.good("docs", "--path", "events").out.strip()
         self.assertTrue(os.path.isfile(path))
 
+    def test_what_a_message_means(self):
+        told = self.good("docs", "E0203").out
+        self.assertTrue(told.startswith("## E0203 "))
+        self.assertEqual(told.count("\n## "), 0, "one section and no more")
+        self.assertEqual(self.good("help", "e0203").out, told)
+        self.assertEqual(self.good("docs", "W0802").out.split()[1], "W0802")
+        self.fails(1, "docs", "E9999", says=["no message E9999", "diagnostics"])
+
     def test_mistakes(self):
         for words in (["gallery", "--copy", "nothing"], ["docs", "nothing"], ["gallery", "xyzzy"],
                       ["docs", "--find", "xyzzy-nowhere"]):
