@@ -25,7 +25,7 @@ CHAPTERS = [
     ("Begin", ["README.md", "docs/tutorial.md", "docs/workbench.md", "models/README.md"]),
     ("Do", ["docs/howdoi.md", "docs/command-line.md", "docs/experiments.md", "docs/troubleshooting.md", "docs/editors.md"]),
     ("Understand", ["docs/finding-events.md", "docs/methods.md", "docs/events.md", "docs/modes.md", "docs/transitions.md"]),
-    ("Program", ["docs/embedding.md", "docs/library-examples.md", "docs/queueing.md", "docs/blocks-examples.md", "docs/cdcsis.md", "docs/python.md", "docs/fmi.md"]),
+    ("Program", ["docs/embedding.md", "docs/library-examples.md", "docs/experiment-examples.md", "docs/queueing.md", "docs/blocks-examples.md", "docs/cdcsis.md", "docs/python.md", "docs/fmi.md"]),
     ("Come from elsewhere", ["docs/comparison.md", "docs/migration.md", "docs/rules.md"]),
     ("Look up", ["docs/language.md", "docs/grammar.md", "docs/diagnostics.md"]),
 ]
