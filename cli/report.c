@@ -255,30 +255,127 @@ static void write_states(FILE* out, const SltTable* table, uint32_t column) {
   fputs("]}", out);
 }
 
-/// Quantities of one unit share a chart at first.
-static void write_panels(FILE* out, const SltTable* table, const bool* texts) {
-  enum { PANELS = 4, LINES = 8 };
-  const char* units[PANELS] = {NULL};
-  uint32_t count = 0;
-  uint32_t columns = slt_table_column_count(table);
-  for (uint32_t i = 1; i < columns; i++) {
-    const char* unit = slt_table_column_unit(table, i);
-    bool known = texts[i];
-    for (uint32_t p = 0; p < count; p++)
-      known = known || strcmp(units[p], unit) == 0;
-    if (!known && count < PANELS) units[count++] = unit;
+// ---- charts
+// ---------------------------------------------------------------------------------------
+
+#define SCALE_RATIO 20.0  // a curve that uses less of its axis gets a chart of its own
+#define CHARTS_MAX  6
+
+/// What the charts are made from.
+typedef struct Charts {
+  FILE* out;
+  const SltTable* table;
+  const bool* texts;
+  uint32_t count;
+} Charts;
+
+static uint32_t find_column(const Charts* c, const char* name, size_t length) {
+  for (uint32_t i = 1; i < slt_table_column_count(c->table); i++) {
+    const char* own = slt_table_column_name(c->table, i);
+    if (!c->texts[i] && strlen(own) == length && memcmp(own, name, length) == 0) return i;
   }
-  for (uint32_t p = 0; p < count; p++) {
-    uint32_t lines = 0;
-    fputs(p ? ",[" : "[", out);
-    for (uint32_t i = 1; i < columns && lines < LINES; i++) {
-      if (texts[i] || strcmp(units[p], slt_table_column_unit(table, i)) != 0) continue;
-      if (lines++) fputc(',', out);
-      write_json(out, slt_table_column_name(table, i));
-    }
-    fputc(']', out);
-  }
+  return 0;
 }
+
+/// A chart with the columns of a list, over the first of them where it is a phase; none where the
+/// table lacks them.
+static void write_chart(Charts* c, const char* names, bool phase) {
+  const char* separator = "";
+  uint32_t lines = 0;
+  uint32_t x = 0;
+  for (const char* at = names; *at;) {
+    at += strspn(at, ", ");
+    size_t length = strcspn(at, ",");
+    uint32_t column = find_column(c, at, length);
+    at += length;
+    if (column == 0) continue;
+    if (phase && x == 0) {
+      x = column;
+      continue;
+    }
+    if (lines++ == 0) fprintf(c->out, "%s{\"names\":[", c->count++ ? "," : "");
+    fputs(separator, c->out);
+    write_json(c->out, slt_table_column_name(c->table, column));
+    separator = ",";
+  }
+  if (lines == 0) return;
+  fputs("],\"x\":", c->out);
+  if (x) {
+    write_json(c->out, slt_table_column_name(c->table, x));
+  } else {
+    fputs("null", c->out);
+  }
+  fputc('}', c->out);
+}
+
+static void write_asked_chart(Charts* c, const char* key, const char* value) {
+  bool phase = strcmp(key, "phase") == 0;
+  bool space = phase && strchr(value, ',') != strrchr(value, ',');
+  if (!space && (phase || strcmp(key, "panel") == 0)) write_chart(c, value, phase);
+}
+
+static double largest(const SltTable* table, uint32_t column) {
+  double lo = HUGE_VAL;
+  double hi = -HUGE_VAL;
+  for (uint32_t row = 0; row < slt_table_row_count(table); row++) {
+    double value = slt_table_value(table, row, column);
+    if (!isfinite(value)) continue;
+    lo = fmin(lo, value);
+    hi = fmax(hi, value);
+  }
+  return lo <= hi ? fmax(fabs(lo), fabs(hi)) : 0.0;
+}
+
+/// Quantities of one unit and of like size share a chart; what does not fit goes to the last.
+static void write_grouped_charts(Charts* c) {
+  uint32_t columns = slt_table_column_count(c->table);
+  uint32_t* chart = calloc(columns + 1, sizeof *chart);
+  double* size = calloc(columns + 1, sizeof *size);
+  uint32_t first[CHARTS_MAX];
+  uint32_t count = 0;
+  for (uint32_t i = 1; chart && size && i < columns; i++) {
+    if (c->texts[i]) continue;
+    size[i] = largest(c->table, i);
+    uint32_t k = 0;
+    for (; k < count; k++) {
+      double other = size[first[k]];
+      bool like = size[i] <= SCALE_RATIO * other && other <= SCALE_RATIO * size[i];
+      const char* unit = slt_table_column_unit(c->table, first[k]);
+      if ((like || size[i] == 0.0) && strcmp(unit, slt_table_column_unit(c->table, i)) == 0) break;
+    }
+    if (k == count && count < CHARTS_MAX) first[count++] = i;
+    chart[i] = (k < count ? k : count - 1) + 1;
+  }
+  for (uint32_t k = 1; k <= count; k++) {
+    fprintf(c->out, "%s{\"names\":[", c->count++ ? "," : "");
+    const char* separator = "";
+    for (uint32_t i = 1; i < columns; i++) {
+      if (chart[i] != k) continue;
+      fputs(separator, c->out);
+      write_json(c->out, slt_table_column_name(c->table, i));
+      separator = ",";
+    }
+    fputs("],\"x\":null}", c->out);
+  }
+  free(chart);
+  free(size);
+}
+
+/// The charts to begin with: the panels that were asked for, else those that the model chooses,
+/// else the quantities by unit and size.
+static void write_charts(FILE* out, const SltTable* table, const bool* texts,
+                         const RunOptions* options, const SltExperiment* experiment) {
+  Charts c = {.out = out, .table = table, .texts = texts};
+  for (uint32_t i = 0; i < options->figure.count; i++)
+    write_asked_chart(&c, options->figure.items[i].key, options->figure.items[i].value);
+  uint32_t own = c.count == 0 && options->out.count == 0 ? experiment->plot_count : 0;
+  for (uint32_t i = 0; i < own; i++)
+    write_asked_chart(&c, experiment->plot[i].name, experiment->plot[i].text);
+  if (c.count == 0) write_grouped_charts(&c);
+}
+
+// ---- data
+// -----------------------------------------------------------------------------------------
 
 static void write_columns(FILE* out, const SltTable* table, const bool* texts) {
   const char* separator = "";
@@ -302,8 +399,6 @@ static void write_columns(FILE* out, const SltTable* table, const bool* texts) {
     write_states(out, table, i);
     separator = ",";
   }
-  fputs("],\"panels\":[", out);
-  write_panels(out, table, texts);
   fputc(']', out);
 }
 
@@ -318,8 +413,8 @@ static void write_kept(FILE* out, const ReportText* text) {
   }
 }
 
-static void write_data(FILE* out, Report* report, const RunSummary* summary,
-                       const SltTable* table) {
+static void write_data(FILE* out, Report* report, const RunSummary* summary, const SltTable* table,
+                       const RunOptions* options, const SltExperiment* experiment) {
   uint32_t rows = slt_table_row_count(table);
   bool* texts = calloc(slt_table_column_count(table) + 1, sizeof *texts);
   if (!texts || rows < 2) {
@@ -336,7 +431,9 @@ static void write_data(FILE* out, Report* report, const RunSummary* summary,
   fputs(",\"time\":", out);
   write_column(out, table, 0);
   write_columns(out, table, texts);
-  fputs(",\"events\":[", out);
+  fputs(",\"panels\":[", out);
+  write_charts(out, table, texts, options, experiment);
+  fputs("],\"events\":[", out);
   write_kept(out, &report->records);
   fputs("],\"story\":", out);
   write_json(out, report->story.data ? report->story.data : "");
@@ -490,7 +587,7 @@ static void write_head(FILE* out, const ReportRun* run) {
   fputs("</style>\n</head>\n<body>\n<h1>", out);
   escape_text(out, run->summary->model);
   fputs("</h1>\n<p class=\"lead\">", out);
-  escape_text(out, run->source->name);
+  escape_text(out, path_base(run->source->name));
   fprintf(out, ", run by saltus %s</p>\n", slt_version());
   fputs("<nav><a href=\"#summary\">Summary</a><a href=\"#events\">Events</a>"
         "<a href=\"#settings\">Settings</a><a href=\"#structure\">Structure</a>"
@@ -533,7 +630,7 @@ static void write_page(FILE* out, Report* report, const ReportRun* run) {
   write_settings(out, run);
   write_structure(out, run->model);
   write_model(out, run->source);
-  write_data(out, report, run->summary, run->table);
+  write_data(out, report, run->summary, run->table, run->options, run->experiment);
   fputs("</body>\n</html>\n", out);
 }
 

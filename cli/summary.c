@@ -44,8 +44,8 @@ static void print_events(FILE* out, const SltStatistics* s) {
   cli_print(out, "%s, %llu not certified\n", separator[0] == ' ' ? "" : ")",
             (unsigned long long)s->not_certified);
   if (s->not_proved) {
-    cli_print(out, "  detection    %llu times without proof: looked at plainly\n",
-              (unsigned long long)s->not_proved);
+    cli_print(out, "  detection    %llu search%s without proof, by sampling\n",
+              (unsigned long long)s->not_proved, s->not_proved == 1 ? "" : "es");
   }
 }
 

@@ -47,6 +47,20 @@ class Report(cli_case.CliCase):
             self.assertIn(f">{part}</h2>", page)
         self.assertEqual(re.findall(r'(?:src|href)="(?!#)', page), [], "nothing is fetched")
 
+    def test_charts(self):
+        """Those that are asked for, else those of the model, else by unit and size; over a quantity where it is a phase."""
+        self.write("two.lisma", "a' = -a; a(t0) = 1; b' = -b; b(t0) = 1000; c = a + 0.1;\n"
+                                "experiment { end = 3; panel = a, c; phase = a, b; }\n")
+        self.assertEqual(self.report("two.lisma")[1]["panels"], [{"names": ["a", "c"], "x": None}, {"names": ["b"], "x": "a"}])
+        self.assertEqual(self.report("two.lisma", "--panel", "b", "--panel", "c")[1]["panels"],
+                         [{"names": ["b"], "x": None}, {"names": ["c"], "x": None}])
+        self.assertEqual(self.report("two.lisma", "--out", "a,b,c")[1]["panels"],
+                         [{"names": ["a", "c"], "x": None}, {"names": ["b"], "x": None}])
+
+    def test_the_head_names_the_file_without_its_folder(self):
+        page, _ = self.report(os.path.join(self.folder, "ball.lisma"))
+        self.assertTrue('<p class="lead">ball.lisma, run by saltus' in page)
+
     def test_no_internal_names(self):
         page, data = self.report("ball.lisma")
         text = re.sub(r"<script.*?</script>|<style.*?</style>|<pre>.*?</pre>|<[^>]*>", "", page, flags=re.S)

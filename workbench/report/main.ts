@@ -16,7 +16,7 @@ interface Data {
   time: string;
   timeUnit: string;
   automata: { name: string; states: string[]; values: string }[];
-  panels: string[][]; // names of columns, as the picture has them
+  panels: { names: string[]; x: string | null }[]; // columns of each chart, and the one they are drawn over
   events: EventRecord[];
   story: string;
 }
@@ -88,7 +88,7 @@ class Report implements ChartHost {
       make("button", { id: "phase", title: "one quantity over another", click: () => this.addPhase() }, "phase view"),
       this.readout,
     );
-    for (const names of data.panels) this.addChart(names);
+    for (const { names, x } of data.panels) this.addChart(names, x);
     this.listNames();
     this.events.show(run, true);
     new ResizeObserver(() => this.changed()).observe(byId("charts"));
@@ -106,12 +106,17 @@ class Report implements ChartHost {
     this.changed();
   }
 
-  private addChart(names: string[]): Chart {
+  private addChart(names: string[], x: string | null = null): Chart {
     const chart = new Chart(this, names, (gone) => {
       this.charts = this.charts.filter((c) => c !== gone);
       gone.element.remove();
       this.changed();
     });
+    if (x !== null) {
+      chart.x = x;
+      chart.element.classList.add("phase");
+      chart.describe();
+    }
     this.charts.push(chart);
     byId("charts").append(chart.element);
     return chart;
@@ -120,10 +125,7 @@ class Report implements ChartHost {
   private addPhase(): void {
     const [x, y] = this.data.columns.map((c) => c.name);
     if (!y) return;
-    const chart = this.addChart([y]);
-    chart.x = x;
-    chart.element.classList.add("phase");
-    chart.describe();
+    const chart = this.addChart([y], x);
     this.changed();
     chart.element.scrollIntoView({ block: "nearest" });
   }
