@@ -291,9 +291,9 @@ def classes(runs, path):
     axes.curve(column(rows, "x"), column(rows, "v"), ORANGE, 1.2)
     rows, _ = runs.run("../sliding", "--samples", "300")
     axes.curve(column(rows, "x"), column(rows, "v"), GREEN, 2.2)
-    axes.text(0.5, -0.12, "chattering, step 0.05", size=11, colour=ORANGE)
-    axes.text(0.5, -0.22, "equivalent dynamics", size=11, colour=GREEN)
-    axes.text(0.9, -0.9, "x + v = 0", dx=6, dy=4, size=11, colour=GREY)
+    axes.text(-0.06, -0.66, "chattering, step 0.05", size=11, colour=ORANGE)
+    axes.text(-0.06, -0.76, "equivalent dynamics", size=11, colour=GREEN)
+    axes.text(0.64, -0.9, "x + v = 0", dx=0, dy=4, size=11, colour=GREY)
     picture.write(path)
 
 
@@ -483,7 +483,7 @@ def balls(runs, path):
             axes.curve(column(rows, "time"), column(rows, "y"), colour, 1.6)
         for i, (text, colour) in enumerate((("abstraction", GREY), ("k = 300", ORANGE), ("k = 3000", GREEN),
                                             ("k = 1e6", BLUE))):
-            picture.text(x + 250, 76 + 15 * i, text, 11, colour)
+            picture.text(x + 262, 56 + 14 * i, text, 11, colour)
     picture.write(path)
 
 

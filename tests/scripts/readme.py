@@ -23,7 +23,6 @@ Pictures in docs/img are those that the commands of their page write: `readme.py
 Links between the pages, and to places in them, must lead somewhere.
 """
 import difflib
-import filecmp
 import os
 import re
 import shutil
@@ -35,6 +34,7 @@ import urllib.parse
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import saltus_run  # noqa: E402
+import svg_same  # noqa: E402
 
 PAGES = ["README.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
          "docs/command-line.md", "docs/transitions.md", "docs/experiments.md", "docs/queueing.md", "examples/README.md"]
@@ -233,8 +233,9 @@ def check_pictures(shop, page):
             yield f"{page}: no command of the page draws {link}"
         elif UPDATE:
             shutil.copyfile(drawn, kept)
-        elif not filecmp.cmp(drawn, kept, shallow=False):
-            yield f"{page}: {link} is not what the commands draw now; `readme.py --update {page}` keeps the new one"
+        elif svg_same.difference(kept, drawn):
+            yield (f"{page}: {link} is not what the commands draw now, {svg_same.difference(kept, drawn)}; "
+                   f"`readme.py --update {page}` keeps the new one")
 
 
 def check_page(page):
