@@ -16,7 +16,9 @@ A comment just before a block says more about it:
   <!-- file: NAME -->     the block is this file; later blocks find it
   <!-- with: TEXT -->     a piece of a model: TEXT stands before it
   <!-- error: E0203 -->   the model must be refused, with this code
+  <!-- warning: W0520 --> the model is accepted with this warning
   <!-- status: 3 -->      the last command must end with this status
+  <!-- needs: COMMAND --> where the command fails (a library is missing), the block is only read
   <!-- not run -->        only to be read
 
 Pictures in docs/img are those that the commands of their page write: `readme.py --update PAGE...` keeps them.
@@ -36,7 +38,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import saltus_run  # noqa: E402
 import svg_same  # noqa: E402
 
-PAGES = ["README.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
+PAGES = ["README.md", "docs/fmi.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
          "docs/command-line.md", "docs/transitions.md", "docs/experiments.md", "docs/queueing.md", "examples/README.md"]
 LINKED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/README.md",
           "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
@@ -157,6 +159,9 @@ def check_model(shop, block):
     if wanted:
         if status != 1 or f"error[{wanted}]" not in output:
             yield f"expected {wanted}, got status {status}:\n{output}"
+    elif "warning" in block.notes:
+        if status != 0 or f"warning[{block.notes['warning']}]" not in output:
+            yield f"expected {block.notes['warning']}, got status {status}:\n{output}"
     elif status != 0 or "no problems found" not in output:
         yield f"`saltus check` complains:\n{output}"
 
@@ -248,6 +253,8 @@ def check_page(page):
             if "not run" in block.notes:
                 continue
             check = checks.get(block.kind)
+            if "needs" in block.notes and shop.run(block.notes["needs"])[0] != 0:
+                continue
             if check:
                 tried += 1
                 messages += [f"{page}:{block.line}: {m}" for m in check(shop, block)]
