@@ -91,6 +91,12 @@ class Comforts(cli_case.CliCase):
             run.wait(20)
             run.stderr.close()
 
+    def test_the_remaining_time(self):
+        self.write("long.lisma", "x' = -x; x(t0) = 1; experiment { end = 1e9; method = rk4; step = 1e-3; }")
+        told = self.saltus("run", "long.lisma", "--samples", "2", "-o", os.devnull, "--timeout", "3")
+        self.assertEqual(told.status, 3)
+        self.assertRegex(told.err, r"(?m)^0 %, t = .* per second, [\d.]+ (s|min|h) left, 0 events$")
+
     def test_diff(self):
         same = "// other words\n" + cli_case.BALL.replace("y' = v;  y(t0) = h;\nv' = -g; v(t0) = 0;",
                                                             "v(t0) = 0; v' = -g;\n\n y(t0) = h; y' = v;")

@@ -91,7 +91,7 @@ class Report(cli_case.CliCase):
                          "no browser")
     def test_in_a_browser(self):
         self.write("many.lisma", "x'' = -400*x; x(t0) = 1; y = x*x; experiment { end = 1000; }\n")
-        for model, options in (("ball.lisma", ()), ("many.lisma", ("--samples", "200000"))):
+        for model, options in (("ball.lisma", ()), ("many.lisma", ("--samples", "1000000"))):
             _, data = self.report(model, *options)
             rows = str(len(numbers(data["time"])))
             with tempfile.TemporaryDirectory() as home:
