@@ -159,6 +159,20 @@ class Kinds(cli_case.CliCase):
             self.assertLess(steps, 2000, method)
             self.assertEqual(len([r for r in records if r["kind"] == "slide-out"]), 1, method)
 
+    def test_rows_of_vessels_meet_together(self):
+        for n, unit in ((3, 1.0), (3, 1e-6), (4, 1.0), (4, 1e5), (5, 1.0)):
+            flow = f"sqrt({unit})*"
+            lines = [f"q{i} = {flow}sign(h{i} - h{i + 1})*sqrt(abs(h{i} - h{i + 1}));" for i in range(1, n)]
+            for i in range(1, n + 1):
+                into = f"q{i - 1}" if i > 1 else "0"
+                out = f"q{i}" if i < n else "0"
+                lines.append(f"h{i}' = {into} - {out}; h{i}(t0) = {n * unit if i == 1 else 0};")
+            row, steps, records, _ = self.run_text("\n".join(lines), 60.0)
+            for i in range(1, n + 1):
+                self.assertAlmostEqual(row[f"h{i}"], unit, delta=1e-6 * unit, msg=(n, unit))
+            self.assertLess(steps, 600, (n, unit))
+            self.assertEqual(len([r for r in records if r["kind"] == "slide-in"]), n - 1, (n, unit))
+
     @staticmethod
     def pushed(level, base, peak, at, width, end):
         """Where a block goes that dry friction holds: small steps."""

@@ -317,15 +317,29 @@ static bool was_moved(EngSim* sim, uint32_t index, double g) {
   return false;
 }
 
+/// A time over which the flow in probe.x changes something: the next step, or at the start, where
+/// none is known yet, that in which the fastest state would change by its scale.
+static double time_of_change(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  if (sim->stepper->control.h_next > 0.0) return sim->stepper->control.h_next;
+  double shortest = (double)INFINITY;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double scale = fmax(eng_scale(sim, mode->state_env[i]), fabs(sim->x[i]));
+    if (scale > 0.0) shortest = fmin(shortest, scale / fabs(sim->probe.x[i]));
+  }
+  return isfinite(shortest) ? shortest : 0.0;
+}
+
 /// How much the slope of g changes along the flow within a small part of a step; 0 where the flow
 /// is not the mode's own.
 static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahead) {
   const ModelMode* mode = sim->core.mode;
-  double h = sim->stepper->control.h_next;
-  if (!(h > 0.0) || sim->core.slide.count || sim->core.contact.active) return 0.0;
-  *ahead = 1e-3 * h;
+  if (sim->core.slide.count || sim->core.contact.active) return 0.0;
   const ModelContext* context = eng_context(sim);
   model_program_run(&mode->rhs, context, sim->programs.rhs, sim->core.t, sim->x, sim->probe.x);
+  double h = time_of_change(sim);
+  if (!(h > 0.0)) return 0.0;
+  *ahead = 1e-3 * h;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->probe.x[i] = sim->x[i] + *ahead * sim->probe.x[i];
   }

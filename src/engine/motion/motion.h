@@ -67,6 +67,7 @@ typedef struct EngStep {
   double instant_t;    // time of the last instant that fired
   double first_bound;  // of the first step after it
   bool nudged;         // the equations have no values at the present point: go on along `tangent`
+  uint32_t drifts;     // the last steps that were along the tangent
   double attraction;   // to surfaces slid along and closed contacts, 1/time; 0: not chosen yet
   double covered;      // step for which the scales of held states are known
   double idle;         // the last one in a mode without states, since the last instant

@@ -347,7 +347,9 @@ SltStatus eng_leave_boundaries(EngSim* sim, bool* fired) {
   *fired = false;
   if (sim->options.method->literal || !eng_atoms_leave(sim)) return SLT_OK;
   sim->core.segment.valid = false;
-  return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
+  SltStatus status = eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
+  sim->core.leaves |= *fired;  // other flows may take other relations off
+  return status;
 }
 
 /// Between steps: programs of the mode may be given compiled code. Never changes a bit.

@@ -28,6 +28,7 @@ typedef struct Attempt {
   SltStatus failure;    // why the last trial was given up, SLT_OK if it was not
   bool raised;          // weights have been compared with rounding
   bool arrived;         // the model has no values ahead: the trial is a drift to an event
+  bool drifted;         // ... or to a point from which it has
 } Attempt;
 
 static double smallest_step(const EngSim* sim) {
@@ -227,6 +228,20 @@ static bool drifts_into_region(EngSim* sim) {
   return num_stepper_drift(sim->stepper, target, sim->values.tangent) >= 0;
 }
 
+/// Stages of a step have no values, however short it is, but the tangent leads to a point that has:
+/// a root sets out from its branch point (levels that begin equal, and flows between them that are
+/// roots of their differences: one level more in each step). The way there is a rounding of the
+/// step.
+static bool drifts_off(EngSim* sim) {
+  NumStepper* stepper = sim->stepper;
+  double target = stepper->t + boundary_nudge(sim);
+  if (sim->core.step.drifts > stepper->n || target >= eng_queue_next(sim)) return false;
+  if (num_stepper_drift(stepper, target, NULL) < 0) return false;
+  sim->core.step.drifts++;
+  return eng_rhs(sim, target, stepper->trial.x, sim->probe.flow) >= 0 &&
+         eng_all_finite(sim->probe.flow, stepper->n);
+}
+
 /// The trial cannot be used: try again with a smaller step, if there is a relation whose boundary
 /// may be the reason then with one that ends just before it.
 static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, SltStatus cause) {
@@ -240,6 +255,10 @@ static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, 
     if (distance < h && attempt->aims < 2) aimed = distance * aims[attempt->aims++];
     if (aimed < boundary_nudge(sim) && drifts_to_event(sim)) {
       attempt->arrived = true;
+      return SLT_OK;
+    }
+    if (aimed < boundary_nudge(sim) && drifts_off(sim)) {
+      attempt->drifted = true;
       return SLT_OK;
     }
     if (aimed >= smallest_step(sim)) bound = aimed;
@@ -342,9 +361,10 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
                       eng_number((double)sim->options.max_steps).text);
     }
     SLT_TRY(try_step(sim, &attempt, limit));
-    if (attempt.failure < 0 && !attempt.arrived) continue;
+    if (attempt.failure < 0 && !attempt.arrived && !attempt.drifted) continue;
     *found = attempt.arrived;
-    if (attempt.arrived) return SLT_OK;
+    if (attempt.arrived || attempt.drifted) return SLT_OK;
+    sim->core.step.drifts = 0;
     if (sim->core.mode->state_count == 0) sim->core.step.idle = sim->stepper->trial.h;
     eng_stiff_note_trial(sim);
     SltStatus status = eng_detect(sim, sim->stepper->t, found);
@@ -353,7 +373,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     double h = sim->stepper->trial.h;
     SLT_TRY(shrink(sim, &attempt, h, FAILURE_REDUCTION, status));
     *found = attempt.arrived;
-    if (attempt.arrived) return SLT_OK;
+    if (attempt.arrived || attempt.drifted) return SLT_OK;
   }
 }
 

@@ -10,6 +10,7 @@
 // group. Groups that add up in some quantity have rows of their own (`serial`).
 #include "engine/sliding/sides.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -96,19 +97,35 @@ static bool may_read(const EngSim* sim, uint32_t index, uint32_t state) {
   return !mode->atom_states || mode->atom_states[index] >> state & 1u;
 }
 
-/// The state that moves g most, for its tolerance. False: none does.
+/// How many relations within their tolerance of zero read a state.
+static uint32_t readers_at_zero(EngSim* sim, uint32_t state) {
+  uint32_t count = 0;
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t index = sim->active.indicators[place];
+    if (!may_read(sim, index, state)) continue;
+    count += fabs(sim->detect.g[index]) <= eng_sigma(sim, index);
+  }
+  return count;
+}
+
+/// The state that moves g most, for its tolerance; of several that move it about as much the one
+/// that takes the fewest other relations off their zero. False: none does.
 bool side_choose_lift(EngSim* sim, uint32_t surface) {
   EngSurface* s = &sim->sliding.value.surfaces[surface];
   double most = 0.0;
   uint32_t best = MODEL_NONE;
+  uint32_t fewest = 0;
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
     if (!may_read(sim, s->index, i)) continue;
     double g = 0.0;
     s->lifts = i;
     double moves = fabs(side_slope(sim, surface, sim->core.t, sim->x, &g)) * side_tolerance(sim, i);
-    if (!(moves > most)) continue;
+    if (!(moves > 0.5 * most)) continue;
+    uint32_t readers = readers_at_zero(sim, i);
+    if (moves <= 2.0 * most && readers >= fewest) continue;
     most = moves;
     best = i;
+    fewest = readers;
   }
   s->lifts = best;
   return best != MODEL_NONE;
@@ -148,12 +165,15 @@ static bool flows_agree(EngSim* sim, uint32_t surface) {
 
 // ---- surfaces that hold -------------------------------------------------------------------------
 
-/// Times in which the flows beside a surface would reach it, at some distance. False: one of them
-/// leads away.
+/// Times in which the flows beside a surface would reach it from a distance, with the others at
+/// zero. False: a flow leads away.
 static bool reach_times(EngSim* sim, uint32_t surface, double distance, double times[2]) {
-  EngSurface* s = &sim->sliding.value.surfaces[surface];
   const double* rate = &sim->sliding.sides.rate[(size_t)ENG_SIDES_MAX * surface];
-  s->offset = distance;
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    EngSurface* s = &sim->sliding.value.surfaces[k];
+    double offset = k == surface ? distance : DBL_MIN;
+    s->offset = s->lifts != MODEL_NONE ? offset : 0.0;
+  }
   side_evaluate(sim, 0, sim->core.t, sim->x);
   side_evaluate(sim, 1, sim->core.t, sim->x);
   times[0] = distance / rate[0];
@@ -161,27 +181,38 @@ static bool reach_times(EngSim* sim, uint32_t surface, double distance, double t
   return times[0] > 0.0 && times[1] > 0.0 && isfinite(times[0]) && isfinite(times[1]);
 }
 
-/// Whether a surface, on which both flows have no rate across it, is reached in finite time from
-/// both sides: |g|/|gdot| tends to 0 (`x' = -sign(x)*sqrt(abs(x))`, and not `x' = -x`). It is
-/// looked at from the distance of its tolerance then.
-static bool holds(EngSim* sim, uint32_t surface) {
-  EngSurface* s = &sim->sliding.value.surfaces[surface];
-  const ModelDual* bound = &sim->sliding.sides.bound[(size_t)ENG_SIDES_MAX * surface];
-  bool crosses =
-      bound[0].v.lo > 0.0 || bound[0].v.hi < 0.0 || bound[1].v.lo > 0.0 || bound[1].v.hi < 0.0;
-  if (crosses || !side_choose_lift(sim, surface)) return false;
-  double sigma = eng_sigma(sim, s->index);
-  double before[2] = {0.0, 0.0};
-  bool tends = sigma > 0.0;
-  double distance = sigma;
-  for (uint32_t i = 0; i < 3 && tends; i++, distance /= HOLD_SHRINKS) {
+/// Whether |g|/|gdot| tends to 0 on both sides of a surface.
+static bool times_tend_to_zero(EngSim* sim, uint32_t surface, double distance) {
+  double before[2] = {(double)INFINITY, (double)INFINITY};
+  for (uint32_t i = 0; i < 3; i++, distance /= HOLD_SHRINKS) {
     double times[2];
-    tends = reach_times(sim, surface, distance, times);
-    if (i > 0)
-      tends = tends && times[0] < HOLD_FALLS * before[0] && times[1] < HOLD_FALLS * before[1];
+    if (!reach_times(sim, surface, distance, times)) return false;
+    if (!(times[0] < HOLD_FALLS * before[0] && times[1] < HOLD_FALLS * before[1])) return false;
     memcpy(before, times, sizeof before);
   }
-  s->offset = tends ? sigma : 0.0;
+  return true;
+}
+
+/// Whether a surface, on which both flows have no rate across it, is reached in finite time from
+/// both sides (`x' = -sign(x)*sqrt(abs(x))`, and not `x' = -x`). It is looked at from the distance
+/// of its tolerance then.
+static bool holds(EngSim* sim, uint32_t surface) {
+  EngSurface* surfaces = sim->sliding.value.surfaces;
+  const ModelDual* bound = &sim->sliding.sides.bound[(size_t)ENG_SIDES_MAX * surface];
+  uint32_t count = sim->core.slide.count;
+  bool crosses =
+      bound[0].v.lo > 0.0 || bound[0].v.hi < 0.0 || bound[1].v.lo > 0.0 || bound[1].v.hi < 0.0;
+  double sigma = eng_sigma(sim, surfaces[surface].index);
+  if (crosses || !side_choose_lift(sim, surface) || !(sigma > 0.0)) return false;
+  for (uint32_t k = 0; k < count; k++) {
+    surfaces[k].kept = surfaces[k].offset;
+    if (k != surface) side_choose_lift(sim, k);
+  }
+  bool tends = times_tend_to_zero(sim, surface, sigma);
+  for (uint32_t k = 0; k < count; k++) {
+    surfaces[k].offset = surfaces[k].kept;
+  }
+  surfaces[surface].offset = tends ? sigma : 0.0;
   return tends;
 }
 

@@ -271,20 +271,32 @@ double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, doub
   return middle(moving.d) - middle(still.d);
 }
 
-const double* side_point(EngSim* sim, uint32_t row, double t, const double* x) {
-  const double* point = x;
+/// Move the states that lift surfaces, one after the other. Whether any has been moved.
+static bool lift_once(EngSim* sim, uint32_t row, double t, const double* from) {
+  bool moved = false;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &sim->sliding.value.surfaces[k];
     if (s->offset == 0.0) continue;
     double g = 0.0;
-    double slope = side_slope(sim, k, t, x, &g);
+    double slope = side_slope(sim, k, t, from, &g);
     if (slope == 0.0) continue;
-    if (point == x) memcpy(sim->probe.x, x, sim->core.mode->state_count * sizeof *x);
-    point = sim->probe.x;
+    if (from != sim->probe.x)
+      memcpy(sim->probe.x, from, sim->core.mode->state_count * sizeof *from);
+    from = sim->probe.x;
     double wanted = side_is_above(s, row) ? s->offset : -s->offset;
     sim->probe.x[s->lifts] += (wanted - g) / slope;
+    moved = true;
   }
-  return point;
+  return moved;
+}
+
+const double* side_point(EngSim* sim, uint32_t row, double t, const double* x) {
+  if (!lift_once(sim, row, t, x)) return x;
+  // a state that lifts one surface may move others: as many turns as there are surfaces settle them
+  for (uint32_t turn = 1; turn < sim->core.slide.count; turn++) {
+    lift_once(sim, row, t, sim->probe.x);
+  }
+  return sim->probe.x;
 }
 
 void side_rates_along(EngSim* sim, double t, const double* x, const double* flow) {

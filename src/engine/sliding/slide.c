@@ -226,27 +226,26 @@ static double rate_at(EngSim* sim, uint32_t index, const double* x) {
   return 0.5 * (rate.lo + rate.hi);
 }
 
-/// Time in which the motion would reach zero of a surface from the distance g: its state is moved
-/// to get there.
-static double reach_time(EngSim* sim, uint32_t surface, double g) {
-  const EngSurface* s = &sim->sliding.value.surfaces[surface];
+/// A point ahead on the tangent of the motion, into sides.trial. All surfaces that are approached
+/// together come nearer together.
+static bool look_ahead(EngSim* sim, double time) {
   EngSliding* w = &sim->sliding;
-  double now = 0.0;
+  uint32_t n = sim->core.mode->state_count;
   if (eng_grow(sim, (void**)&w->sides.trial, &w->sides.trial_capacity, sim->values.n_max,
-               sizeof *w->sides.trial) < 0) {
-    return (double)NAN;
+               sizeof *w->sides.trial) < 0 ||
+      eng_rhs(sim, sim->core.t, sim->x, sim->probe.flow) < 0) {
+    return false;
   }
-  memcpy(w->sides.trial, sim->x, sim->core.mode->state_count * sizeof *sim->x);
-  double slope = side_slope(sim, surface, sim->core.t, sim->x, &now);
-  w->sides.trial[s->lifts] += (g - now) / slope;
-  return -g / rate_at(sim, s->index, w->sides.trial);
+  for (uint32_t i = 0; i < n; i++) {
+    w->sides.trial[i] = sim->x[i] + time * sim->probe.flow[i];
+  }
+  return true;
 }
 
 /// Whether the motion comes to a surface that holds, though it never crosses it: its rate vanishes
 /// on the way there, and still it does not take for ever.
 static bool comes_to_rest(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  uint32_t spare = sim->core.slide.count;
   double g = sim->detect.g[index];
   if (!atom->kind.separates || atom->sliding ||
       !value_may_bound(sim, sim->core.mode->atoms[index])) {
@@ -254,12 +253,10 @@ static bool comes_to_rest(EngSim* sim, uint32_t index) {
   }
   if (!sim->core.slide.count && !(-g / sim->detect.gdot[index] > 0.0)) return false;
   if (!(fabs(g) <= eng_sigma(sim, index)) || g == 0.0) return false;
-  sim->sliding.value.surfaces[spare] =
-      (EngSurface){.atom = sim->core.mode->atoms[index], .index = index};
-  if (side_room(sim, spare + 1) < 0 || !side_choose_lift(sim, spare)) return false;
   double time = -g / rate_at(sim, index, sim->x);
   if (!(time > 0.0 && time < REACH_STEPS * sim->stepper->trial.h)) return false;
-  double nearer = reach_time(sim, spare, g / HOLD_SHRINKS);
+  if (!look_ahead(sim, (1.0 - 1.0 / HOLD_SHRINKS) * time)) return false;
+  double nearer = -g / HOLD_SHRINKS / rate_at(sim, index, sim->sliding.sides.trial);
   return nearer > time / (HOLD_FALLS * HOLD_SHRINKS) && nearer < HOLD_FALLS * time;
 }
 

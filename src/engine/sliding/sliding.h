@@ -49,6 +49,7 @@ typedef struct EngSurface {
   uint8_t order;   // derivative of g that the sides decide about: 1, or 2 at a limit point
   uint32_t lifts;  // where the sides are looked at beside the surface: by moving this state...
   double offset;   // ... until g is this; 0: on the surface
+  double kept;     // ... while other offsets are tried
 } EngSurface;
 
 /// A switch that follows a surface: true above it (`rises`), or below it.
