@@ -3,6 +3,7 @@
 // The room of sliding: coefficients of groups against their closed forms, the search for exits, and
 // surfaces of a run seen from inside.
 #include "api/handles.h"
+#include "engine/detect/follow.h"
 #include "engine/sliding/sides.h"
 #include "test.h"
 

@@ -2,18 +2,14 @@
 //
 // The motion with closed contacts: their structure in a mode, the reactions, and where they end.
 #include "engine/contact/work.h"
-#include "engine/detect/bernstein.h"
 #include "engine/detect/follow.h"
 
 #include <float.h>
 #include <string.h>
 
-#define PIECES_DEPTH 12     // halvings of a step in which the end of a reaction is looked for
-#define PIECES_MAX   400    // parts of a step looked at
-#define PIECES_BLIND 4      // ... where nothing can be proved
-#define RATES_CHAIN  16     // rates that follow from each other
-#define PROOF_MAX    16     // contacts of a group whose reactions are enclosed together
-#define WEAK         1e-10  // of the largest reaction so far: as good as none
+#define RATES_CHAIN 16     // rates that follow from each other
+#define PROOF_MAX   16     // contacts of a group whose reactions are enclosed together
+#define WEAK        1e-10  // of the largest reaction so far: as good as none
 
 // ---- structure ----------------------------------------------------------------------------------
 
@@ -594,39 +590,13 @@ static double end_function(EngSim* sim, double t) {
   return eng_contact_end(sim, t, sim->probe.x);
 }
 
-static SltStatus exit_function(void* user, double t, double* value) {
-  *value = end_function(user, t);
-  return SLT_OK;
-}
-
-/// The states over a part of the trial, and how they move there.
-static ModelDual enclose_state(const EngSim* sim, uint32_t i, double from, double to) {
-  double b[COEFFICIENTS] = {0.0};
-  uint32_t degree = sim->stepper->method->dense_degree;
-  num_dense_bernstein(sim->stepper, i, b);
-  double largest = 0.0;
-  for (uint32_t j = 0; j <= degree; j++) {
-    largest = fmax(largest, fabs(b[j]));
-  }
-  eng_bernstein_restrict(b, degree, from, to);
-  double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
-  double lo = b[0];
-  double hi = b[0];
-  for (uint32_t j = 1; j <= degree; j++) {
-    lo = fmin(lo, b[j]);
-    hi = fmax(hi, b[j]);
-  }
-  return (ModelDual){{lo - pad, hi + pad}, {0.0, 0.0}};
-}
-
 /// Bounds of the gaps' accelerations along the flow over [a, b], for all rows:
 /// sim->proof.g_dual[].d.
 static bool enclose_flow(EngSim* sim, double a, double b) {
   EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = &sim->values.flow_context;
-  double from = num_dense_theta(sim->stepper, a);
-  double to = num_dense_theta(sim->stepper, b);
+  EngTrialPart part = {sim, num_dense_theta(sim->stepper, a), num_dense_theta(sim->stepper, b)};
   ModelInterval time = {a, b};
   if (eng_grow(sim, (void**)&w->rhs_dual, &w->rhs_capacity, mode->rhs.reg_count + mode->state_count,
                sizeof *w->rhs_dual) < 0) {
@@ -634,7 +604,7 @@ static bool enclose_flow(EngSim* sim, double a, double b) {
   }
   ModelDual* f = w->rhs_dual + mode->rhs.reg_count;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->proof.x_dual[i] = enclose_state(sim, i, from, to);
+    sim->proof.x_dual[i] = eng_enclose_dense(&part, i);
   }
   model_program_bind_dual(&mode->rhs, sim->env, w->rhs_dual);
   model_program_enclose(&mode->rhs, context, w->rhs_dual, time, sim->proof.x_dual, f);
@@ -672,10 +642,10 @@ static bool group_pushes(EngSim* sim, uint32_t group, double t) {
 }
 
 /// Whether no contact ends over [a, b] of the trial.
-static bool holds_throughout(EngSim* sim, double a, double b) {
+static bool holds_throughout(EngExit* e, double a, double b) {
+  EngSim* sim = e->sim;
   EngContactWork* w = sim->contact.work;
-  const ModelMode* mode = sim->core.mode;
-  if (sim->core.slide.count || mode->implicit || !enclose_flow(sim, a, b)) return false;
+  if (e->blind || !enclose_flow(sim, a, b)) return false;
   double middle = a + 0.5 * (b - a);
   num_dense_eval(sim->stepper, middle, sim->probe.x);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
@@ -689,37 +659,12 @@ static bool holds_throughout(EngSim* sim, double a, double b) {
   return true;
 }
 
-typedef struct Search {
-  EngSim* sim;
-  uint32_t pieces;  // looked at so far
-  bool proved;
-} Search;
-
-/// First end in (a, b], by the values there; INFINITY for none.
-static double first_end(Search* search, double a, double at_a, double b, double at_b,
-                        uint32_t depth) {
-  EngSim* sim = search->sim;
-  double middle = a + 0.5 * (b - a);
-  if (at_b < 0.0 && holds_throughout(sim, a, b)) return (double)INFINITY;
-  if (depth > 0 && search->pieces++ < PIECES_MAX && middle > a && middle < b) {
-    double at_middle = end_function(sim, middle);
-    double first = first_end(search, a, at_a, middle, at_middle, depth - 1);
-    if (first < (double)INFINITY) return first;
-    return first_end(search, middle, at_middle, b, at_b, depth - 1);
-  }
-  if (at_b < 0.0) {
-    search->proved = false;
-    return (double)INFINITY;
-  }
-  if (!(at_a < 0.0)) return a;
-  NumBracket bracket = {a, b, at_a, at_b};
-  NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(a), fabs(b)),
-                            .g_window = (double)INFINITY,
-                            .side = NUM_SIDE_HI,
-                            .zero_is_positive = true,
-                            .max_evaluations = 200};
-  num_root_bracket(exit_function, sim, &options, &bracket, NULL);
-  return bracket.hi;
+static SltStatus look_at_reactions(EngExit* e, double t, bool* above) {
+  double end = end_function(e->sim, t);
+  *above = false;
+  e->coefficient = -end;
+  if (end >= 0.0) e->surface = 0;
+  return SLT_OK;
 }
 
 double eng_contact_begin(EngSim* sim, double t, const double* x) {
@@ -732,15 +677,15 @@ double eng_contact_begin(EngSim* sim, double t, const double* x) {
 }
 
 double eng_contact_exit(EngSim* sim, double t_from) {
-  double t_end = sim->stepper->trial.t;
+  EngExit search = {.sim = sim,
+                    .look = look_at_reactions,
+                    .prove = holds_throughout,
+                    .alone = true,
+                    .blind = sim->core.slide.count || sim->core.mode->implicit};
   num_dense_eval(sim->stepper, t_from, sim->probe.x);
-  double at_start = eng_contact_begin(sim, t_from, sim->probe.x);
-  double at_end = end_function(sim, t_end);
-  bool provable = !sim->core.slide.count && !sim->core.mode->implicit;
-  Search search = {.sim = sim, .proved = true};
-  double first =
-      first_end(&search, t_from, at_start, t_end, at_end, provable ? PIECES_DEPTH : PIECES_BLIND);
-  if (!search.proved && !(first < (double)INFINITY)) sim->core.counts.undecided++;
-  if (first < (double)INFINITY) end_function(sim, first);  // which ones end there
-  return first;
+  eng_contact_begin(sim, t_from, sim->probe.x);
+  eng_exit_search(&search, t_from, sim->stepper->trial.t);
+  if (search.undecided && !isfinite(search.t)) sim->core.counts.undecided++;
+  if (isfinite(search.t)) end_function(sim, search.t);  // which ones end there
+  return search.t;
 }

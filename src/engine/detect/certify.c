@@ -288,18 +288,12 @@ static void take_form(Certifier* cert) {
 }
 
 /// A part of the trial that is looked at.
-typedef struct TrialPart {
-  const EngSim* sim;
-  double from, to;  // in steps
-} TrialPart;
+typedef EngTrialPart TrialPart;
 
-/// A state and its slope over a part of the trial, from the Bernstein form of the dense output.
-static ModelDual enclose_state(const void* user, uint32_t i) {
-  const TrialPart* part = user;
+/// A polynomial and its slope over a part of the trial, from its Bernstein form.
+static ModelDual enclose_bernstein(double* b, const TrialPart* part) {
   const NumStepper* s = part->sim->stepper;
   uint32_t degree = s->method->dense_degree;
-  double b[COEFFICIENTS] = {0.0};
-  copy(b, part->sim->proof.control_x + (size_t)i * MODEL_LANES, degree + 1);
   double largest = 0.0;
   for (uint32_t j = 0; j <= degree; j++) {
     largest = larger(largest, magnitude(b[j]));
@@ -320,6 +314,22 @@ static ModelDual enclose_state(const void* user, uint32_t i) {
   }
   double slope_pad = 2.0 * pad * scale;
   return (ModelDual){{lo - pad, hi + pad}, {dlo - slope_pad, dhi + slope_pad}};
+}
+
+/// A state and its slope over a part of the trial; control points are in place.
+static ModelDual enclose_state(const void* user, uint32_t i) {
+  const TrialPart* part = user;
+  double b[COEFFICIENTS] = {0.0};
+  copy(b, part->sim->proof.control_x + (size_t)i * MODEL_LANES,
+       part->sim->stepper->method->dense_degree + 1);
+  return enclose_bernstein(b, part);
+}
+
+ModelDual eng_enclose_dense(const void* user, uint32_t state) {
+  const TrialPart* part = user;
+  double b[COEFFICIENTS] = {0.0};
+  num_dense_bernstein(part->sim->stepper, state, b);
+  return enclose_bernstein(b, part);
 }
 
 ModelDual eng_enclose_state(const EngSim* sim, uint32_t state, double l, double r) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Sliding by value: derivatives and values along the surfaces, and where one of them is left.
-#include "engine/detect/bernstein.h"
 #include "engine/detect/follow.h"
 #include "engine/sliding/sides.h"
 
@@ -217,37 +216,6 @@ static SltStatus look_at_surface(EngExit* e, double t, bool* above) {
   return SLT_OK;
 }
 
-/// A part of the trial.
-typedef struct Part {
-  const EngSim* sim;
-  double from, to;  // in steps
-} Part;
-
-/// Bounds of a state there, from the Bernstein form of the dense output; nobody asks for its slope.
-static ModelDual state_on_part(const void* user, uint32_t state) {
-  const Part* part = user;
-  const NumStepper* s = part->sim->stepper;
-  uint32_t degree = s->method->dense_degree;
-  double b[COEFFICIENTS];
-  num_dense_bernstein(s, state, b);
-  double lo = b[0];
-  double hi = b[0];
-  double largest = magnitude(b[0]);
-  for (uint32_t j = 1; j <= degree; j++) {
-    largest = larger(largest, magnitude(b[j]));
-  }
-  if (part->from > 0.0 || part->to < 1.0) {
-    eng_bernstein_restrict(b, degree, part->from, part->to);
-    lo = hi = b[0];
-  }
-  for (uint32_t j = 1; j <= degree; j++) {
-    lo = smaller(lo, b[j]);
-    hi = larger(hi, b[j]);
-  }
-  double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
-  return (ModelDual){{lo - pad, hi + pad}, {0.0, 0.0}};
-}
-
 /// Derivative of a state that is a surface over [l, r], with the switches as on one side. False: it
 /// has no bounds.
 static bool enclose_derivative(EngSim* sim, uint32_t end, uint32_t state, double l, double r,
@@ -256,17 +224,17 @@ static bool enclose_derivative(EngSim* sim, uint32_t end, uint32_t state, double
   EngSliding* w = &sim->sliding;
   ModelDual* regs = w->sides.regs[end].rhs_dual;
   ModelInterval time = {l, r};
-  Part part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
+  EngTrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
   ModelDual found;
-  if (model_program_enclose_output(rhs, eng_context(sim), regs, time, state_on_part, &part, state,
-                                   &found)) {
+  if (model_program_enclose_output(rhs, eng_context(sim), regs, time, eng_enclose_dense, &part,
+                                   state, &found)) {
     *out = found.v;
     return true;
   }
   // outputs are computed together only
   if (side_room(sim, 1) < 0) return false;
   for (uint32_t i = 0; i < rhs->state_count; i++) {
-    w->sides.x[i] = state_on_part(&part, i);
+    w->sides.x[i] = eng_enclose_dense(&part, i);
   }
   model_program_enclose(rhs, eng_context(sim), regs, time, w->sides.x, w->sides.flow);
   *out = w->sides.flow[state].v;
