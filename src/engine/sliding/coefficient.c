@@ -89,41 +89,7 @@ SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* 
   return SLT_OK;
 }
 
-void value_shares_of_shifted(const EngSim* sim, const double* below, const double* x, bool pull,
-                             double* share) {
-  uint32_t n = sim->core.slide.count;
-  const uint32_t* state = sim->sliding.motion.state;
-  const double* fall = sim->sliding.motion.fall;
-  if (!pull) {
-    for (uint32_t i = 0; i < n; i++) {
-      share[i] = below[state[i]] / fall[i];
-    }
-    return;
-  }
-  double stiffness = sim->core.slide.stiffness;
-  for (uint32_t i = 0; i < n; i++) {
-    share[i] = (below[state[i]] + stiffness * x[state[i]]) / fall[i];
-  }
-}
-
-/// ... where every rate hangs on its own surface: both sides are bound when the motion begins.
-static void ends_of_mixed(EngSim* sim, double t, const double* x) {
-  const ModelMode* mode = sim->core.mode;
-  for (uint32_t end = 0; end < 2; end++) {
-    double* rate = end ? sim->sliding.motion.high : sim->sliding.motion.low;
-    model_program_run(&mode->gdot, eng_context(sim), sim->sliding.sides.regs[end].gdot, t, x,
-                      sim->probe.g);
-    for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-      rate[i] = sim->probe.g[sim->sliding.value.surfaces[i].index];
-    }
-  }
-}
-
 SltStatus value_ends_at(EngSim* sim, double t, const double* x) {
-  if (sim->core.slide.mixed) {
-    ends_of_mixed(sim, t, x);
-    return SLT_OK;
-  }
   for (uint32_t end = 0; end < 2; end++) {
     for (uint32_t i = 0; i < sim->core.slide.count; i++) {
       const EngSurface* s = &sim->sliding.value.surfaces[i];
@@ -255,13 +221,15 @@ bool value_note_shares(EngSim* sim, const EngDependency* hang, double t, const d
 SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, double* share) {
   EngSlide* slide = &sim->core.slide;
   const ModelMode* mode = sim->core.mode;
-  if (slide->shifted) {
+  if (slide->lean) {
     const ModelContext* context = eng_context(sim);
     model_program_run(&mode->rhs, context, sim->sliding.sides.regs[0].rhs, t, x, sim->probe.flow);
-    value_shares_of_shifted(sim, sim->probe.flow, x, pull, share);
+    for (uint32_t i = 0; i < slide->count; i++) {
+      share[i] = sim->probe.flow[sim->sliding.motion.state[i]] / sim->sliding.motion.fall[i];
+    }
     return SLT_OK;
   }
-  if (slide->direct) {
+  if (slide->mixed) {
     value_run_ends(sim, t, x, sim->probe.flow);
     return value_shares_of_flows(sim, sim->probe.flow, x, pull, share);
   }
@@ -277,7 +245,6 @@ SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, dou
     if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
     share[i] = (sim->sliding.motion.low[i] - sim->sliding.motion.wanted[i]) / range;
   }
-  if (slide->mixed) return SLT_OK;
   return value_refine(sim, t, x, sim->sliding.motion.wanted, share) ? SLT_OK
                                                                     : SLT_ERR_NO_CONVERGENCE;
 }

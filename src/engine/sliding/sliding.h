@@ -17,11 +17,10 @@ typedef struct EngSlide {
   uint32_t group_count;  // surfaces that depend on each other are a group
   bool linked;           // surfaces act on each other, or contacts do on them: see joint.c
   bool by_value;         // the sides differ in values alone: see value.c
-  bool mixed;            // by value, and every quantity hangs on one surface only
-  bool direct;           // mixed, and g of every surface is a state or its negative
-  bool shifted;      // direct, and what hangs on a surface is shifted by a number: see dependency.c
-  bool lean;         // shifted, and no derivative hangs on a surface but that of its own state
-  bool local;        // lean, and surfaces can come and go one by one: see active_set.c
+  bool mixed;            // by value: g of each surface is a state, every quantity hangs on one only
+  bool lean;   // mixed; across a surface quantities are shifted by a number, and derivatives but
+               // that of its own state are not: see strategy.c
+  bool local;  // lean, and surfaces can come and go one by one: see active_set.c
   double stiffness;  // rate at which the surface attracts, 1/time
 } EngSlide;
 

@@ -7,9 +7,8 @@
 // * `lean`: what hangs on a surface is shifted by a number, and no derivative hangs on it but that
 //   of the state that is its g. Then that derivative is known, what does not slide is all that is
 //   computed in a stage, and the other quantities follow from one run below all surfaces.
-// * `shifted`: other derivatives hang on surfaces, too: one run and the shares.
-// * `direct`: g of every surface is a state, and rates are components of the flows: two runs.
-// * `mixed`: every quantity hangs on one surface at most: rates and flows on both sides, four runs.
+// * `mixed`: g of every surface is a state, and every quantity hangs on one surface at most: rates
+//   are components of the flows on both sides, two runs.
 // * otherwise the switches get values in between (equivalent control).
 #include "engine/sliding/sides.h"
 
@@ -128,14 +127,11 @@ static SltStatus room_for_ends(EngSim* sim) {
                      sizeof(double)));
     SLT_TRY(eng_grow(sim, (void**)&regs->full, &regs->full_capacity, mode->full.reg_count,
                      sizeof(double)));
-    SLT_TRY(eng_grow(sim, (void**)&regs->gdot, &regs->gdot_capacity, mode->gdot.reg_count,
-                     sizeof(double)));
     SLT_TRY(eng_grow(sim, (void**)&regs->rhs_dual, &regs->rhs_dual_capacity, mode->rhs.reg_count,
                      sizeof *regs->rhs_dual));
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
     model_program_bind_dual(&mode->rhs, sim->env, regs->rhs_dual);
     model_program_bind(&mode->full, sim->env, regs->full);
-    model_program_bind(&mode->gdot, sim->env, regs->gdot);
   }
   sim->sliding.motion.bound = mode;
   return SLT_OK;
@@ -147,14 +143,13 @@ static SltStatus bind_ends(EngSim* sim) {
   SLT_TRY(room_for_ends(sim));
   EngSideRegs* regs = sim->sliding.sides.regs;
   bind_both(sim, &mode->rhs, regs[0].rhs, regs[1].rhs);
-  for (uint32_t end = 0; end < 2 && sim->core.slide.direct; end++) {
+  for (uint32_t end = 0; end < 2; end++) {
     for (uint32_t i = 0; i < mode->rhs.input_count; i++) {
       uint32_t reg = mode->rhs.inputs[i].reg;
       regs[end].rhs_dual[reg] = model_dual_fixed(regs[end].rhs[reg]);
     }
   }
   bind_both(sim, &mode->full, regs[0].full, regs[1].full);
-  if (!sim->core.slide.direct) bind_both(sim, &mode->gdot, regs[0].gdot, regs[1].gdot);
   return SLT_OK;
 }
 
@@ -345,17 +340,13 @@ SltStatus value_choose_way(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
   bool shifts = false;
   slide->mixed = false;
-  slide->direct = false;
-  slide->shifted = false;
   slide->lean = false;
   slide->local = false;
   sim->sliding.motion.last_t = (double)NAN;
-  if (!can_mix(sim, &shifts)) return SLT_OK;
-  slide->direct = find_direct(sim);
+  if (!can_mix(sim, &shifts) || !find_direct(sim)) return SLT_OK;
   SLT_TRY(bind_ends(sim));
   slide->mixed = true;
-  slide->shifted = slide->direct && shifts && !sim->detect.has_auxiliary;
-  slide->lean = slide->shifted && is_lean(sim);
+  slide->lean = shifts && !sim->detect.has_auxiliary && is_lean(sim);
   slide->local = slide->lean && are_plain(sim);
   if (!slide->lean) return SLT_OK;
   map_states(sim);
@@ -364,13 +355,12 @@ SltStatus value_choose_way(EngSim* sim) {
 
 SltStatus eng_value_rebind(EngSim* sim) {
   // by how much things are shifted was measured when the motion began, and stands in the snapshot
-  bool shifted = sim->core.slide.shifted;
+  bool lean = sim->core.slide.lean;
   sim->sliding.motion.bound = NULL;
   SLT_TRY(side_room_rows(sim, 3));
   SLT_TRY(value_choose_way(sim));
-  sim->core.slide.shifted &= shifted;
-  sim->core.slide.lean &= shifted;
-  sim->core.slide.local &= shifted;
+  sim->core.slide.lean &= lean;
+  sim->core.slide.local &= lean;
   return SLT_OK;
 }
 
@@ -401,12 +391,11 @@ void value_measure_shifts(EngSim* sim) {
   value_rates_of_flows(sim, sim->probe.flow);
   for (uint32_t i = 0; i < slide->count; i++) {
     double fall = sim->sliding.motion.low[i] - sim->sliding.motion.high[i];
-    if (!(fall > 0.0)) slide->shifted = false;
+    if (!(fall > 0.0)) slide->lean = false;
     sim->sliding.motion.fall[i] = sim->sliding.value.surfaces[i].negative ? -fall : fall;
   }
   value_measure_parts(sim, 0, 0);
-  slide->lean &= slide->shifted;
-  slide->local &= slide->shifted;
+  slide->local &= slide->lean;
 }
 
 void value_mix(const EngSim* sim, const EngValuePart* parts, uint32_t count, const double* high,

@@ -191,7 +191,7 @@ static bool search(EngSim* sim) {
     sim->sliding.value.surfaces[i].slides = true;
     sim->sliding.motion.wanted[i] = 0.0;
   }
-  if (sim->core.slide.direct) {
+  if (sim->core.slide.mixed) {
     value_run_ends(sim, t, sim->x, sim->probe.flow);
     value_rates_of_flows(sim, sim->probe.flow);
   } else if (value_ends_at(sim, t, sim->x) < 0) {
@@ -257,7 +257,7 @@ bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   if (slide->count && *verdict == ENG_SLIDE_NONE) {
     *verdict = ENG_SLIDE_ALONG;
     if ((fewer || !slide->mixed) && value_choose_way(sim) < 0) return false;
-    if (slide->shifted) value_measure_shifts(sim);
+    if (slide->lean) value_measure_shifts(sim);
   }
   if (slide->count == 0) *slide = (EngSlide){.count = 0};
   return true;

@@ -86,9 +86,6 @@ void value_rates_of_flows(EngSim* sim, const double* below);
 /// Shares from the flows on both sides.
 SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* x, bool pull,
                                 double* share);
-/// Shares from the flow below all surfaces, where it is known how much it falls across each.
-void value_shares_of_shifted(const EngSim* sim, const double* below, const double* x, bool pull,
-                             double* share);
 /// Rates of all surfaces at both ends of the shares: value_low, value_high.
 SltStatus value_ends_at(EngSim* sim, double t, const double* x);
 /// Shares for which every sliding surface moves at the wanted rate, from the rates at the ends.

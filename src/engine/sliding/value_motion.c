@@ -10,42 +10,28 @@
 
 // ---- motion -------------------------------------------------------------------------------------
 
-/// One run of the equations: what is shifted by the surfaces follows from the side below.
-static void shifted_rhs(EngSim* sim, double t, const double* x, double* dx) {
-  const EngSlide* slide = &sim->core.slide;
+/// What slides is drawn to zero, what does not is all that is computed.
+static void lean_rhs(EngSim* sim, double t, const double* x, double* dx) {
+  const EngValueProgram* program = &sim->sliding.program;
   const ModelContext* context = eng_context(sim);
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  if (slide->lean && sim->sliding.program.part.code) {
-    model_program_run_part(rhs, context, &sim->sliding.program.part, sim->sliding.sides.regs[0].rhs,
-                           t, x, dx);
+  double* regs = sim->sliding.sides.regs[0].rhs;
+  if (program->part.code) {
+    model_program_run_part(rhs, context, &program->part, regs, t, x, dx);
   } else {
-    model_program_run(rhs, context, sim->sliding.sides.regs[0].rhs, t, x, dx);
+    model_program_run(rhs, context, regs, t, x, dx);
   }
-  if (!slide->lean) {
-    value_shares_of_shifted(sim, dx, x, true, sim->sliding.motion.alpha);
-    value_shift(sim, sim->sliding.motion.rhs, sim->sliding.motion.rhs_count,
-                sim->sliding.motion.rhs_shift, dx);
-  }
-  // the shares are those with which the surfaces are drawn to zero
-  double pull = -slide->stiffness;
-  if (slide->lean) {
-    model_scale_states(sim->sliding.program.pulled, sim->sliding.program.pulled_count, pull, x, dx);
-  }
-  for (uint32_t i = 0; !slide->lean && i < slide->count; i++) {
-    uint32_t state = sim->sliding.motion.state[i];
-    dx[state] = pull * x[state];
-  }
+  model_scale_states(program->pulled, program->pulled_count, -sim->core.slide.stiffness, x, dx);
 }
 
 SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const ModelMode* mode = sim->core.mode;
-  const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->sliding.sides.regs[2];
-  if (sim->core.slide.shifted) {
-    shifted_rhs(sim, t, x, dx);
+  if (sim->core.slide.lean) {
+    lean_rhs(sim, t, x, dx);
     return SLT_OK;
   }
-  if (sim->core.slide.direct) {
+  if (sim->core.slide.mixed) {
     value_run_ends(sim, t, x, dx);
     SLT_TRY(value_shares_of_flows(sim, dx, x, true, sim->sliding.motion.alpha));
     value_mix(sim, sim->sliding.motion.rhs, sim->sliding.motion.rhs_count, sim->sliding.motion.out,
@@ -53,15 +39,6 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
     return SLT_OK;
   }
   SltStatus status = value_shares_at(sim, t, x, true, sim->sliding.motion.alpha);
-  if (sim->core.slide.mixed) {
-    SLT_TRY(status);
-    model_program_run(&mode->rhs, context, sim->sliding.sides.regs[0].rhs, t, x, dx);
-    model_program_run(&mode->rhs, context, sim->sliding.sides.regs[1].rhs, t, x,
-                      sim->sliding.motion.out);
-    value_mix(sim, sim->sliding.motion.rhs, sim->sliding.motion.rhs_count, sim->sliding.motion.out,
-              dx);
-    return SLT_OK;
-  }
   if (status >= 0) {
     status =
         eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count, sizeof(double));
@@ -70,7 +47,7 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
     value_publish_shares(sim, sim->sliding.motion.alpha);
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
     model_program_guess(&mode->rhs, sim->values.guess, regs->rhs);
-    model_program_run(&mode->rhs, context, regs->rhs, t, x, dx);
+    model_program_run(&mode->rhs, eng_context(sim), regs->rhs, t, x, dx);
   }
   value_publish_positions(sim);
   return status;
@@ -93,7 +70,7 @@ void eng_value_full(EngSim* sim, double t) {
     if (status < 0) return;
     model_program_run(&mode->full, context, sim->sliding.sides.regs[0].full, t, sim->x,
                       sim->values.full);
-    if (sim->core.slide.shifted) {
+    if (sim->core.slide.lean) {
       value_shift(sim, sim->sliding.motion.full, sim->sliding.motion.full_count,
                   sim->sliding.motion.full_shift, sim->values.full);
     } else {
@@ -177,8 +154,8 @@ static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* shar
   const ModelContext* context = eng_context(sim);
   EngTrialPoint point = {sim->stepper, t};
   double f[2] = {0.0, 0.0};
-  if (!sim->core.slide.direct) return false;
-  bool shifted = sim->core.slide.shifted;
+  if (!sim->core.slide.mixed) return false;
+  bool shifted = sim->core.slide.lean;
   for (uint32_t end = 0; end < (shifted ? 1u : 2u); end++) {
     if (!model_program_run_output(rhs, context, sim->sliding.sides.regs[end].rhs, t,
                                   eng_trial_state, &point, s->state, &f[end])) {
@@ -248,10 +225,10 @@ static bool prove_surface(EngExit* e, double l, double r) {
   const EngSurface* s = &sim->sliding.value.surfaces[surface];
   ModelInterval below;
   ModelInterval above;
-  if (!sim->core.slide.direct) return e->pieces >= SAMPLED_PIECES && (e->undecided = true);
+  if (!sim->core.slide.mixed) return e->pieces >= SAMPLED_PIECES && (e->undecided = true);
   if (!enclose_derivative(sim, 0, s->state, l, r, &below)) return false;
   double fall = sim->sliding.motion.fall[surface];
-  if (sim->core.slide.shifted) {
+  if (sim->core.slide.lean) {
     // the side above is lower by a number
     above = (ModelInterval){below.lo - fall, below.hi - fall};
   } else if (!enclose_derivative(sim, 1, s->state, l, r, &above)) {
@@ -286,7 +263,7 @@ static double exit_of(EngSim* sim, uint32_t i, double t_from, double first, uint
   SurfaceExit e = {.exit = {.sim = sim,
                             .look = look_at_surface,
                             .prove = prove_surface,
-                            .alone = sim->core.slide.direct},
+                            .alone = sim->core.slide.mixed},
                    .surface = i};
   eng_exit_search(&e.exit, t_from, fmin(first, sim->stepper->trial.t));
   if (e.exit.undecided) sim->core.counts.undecided++;
