@@ -110,10 +110,12 @@ bool eng_zeno_suspected(EngSim* sim) {
   return false;
 }
 
-/// Sequences of an automaton that goes on in another way are over.
+/// Sequences of an automaton that goes on in another way are over, and so is what follows from them.
 static void forget(EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (sim->model->transitions[i].automaton == automaton) sim->contact.accumulations[i].count = 0;
+    if (sim->model->transitions[i].automaton != automaton) continue;
+    sim->contact.accumulations[i].count = 0;
+    sim->contact.accumulations[i].last = sim->core.t;
   }
 }
 
