@@ -4,9 +4,9 @@
 // stepping: no event is located there, a step of Moreau's scheme solves for all impulses of
 // contacts and of friction by projected Gauss-Seidel, with the same impact law. The scheme is of
 // first order; two step sizes tell how far it can be trusted, and a case is compared up to where
-// they part, or where impacts of neighbours follow each other so closely that it cannot tell their
-// order. In half of the cases the contacts are declared, in the others they are resets that the run
-// has to recognise as contacts.
+// they part, where impacts of neighbours follow each other so closely that it cannot tell their
+// order, or where it cannot tell whether bodies have touched. In half of the cases the contacts are
+// declared, in the others they are resets that the run has to recognise as contacts.
 #include "references.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -22,6 +22,7 @@
 #define TRUSTED 0.01   // references that differ by more say nothing about what follows
 #define CLOSE   0.01  // impacts of neighbours that are closer together have no order in the reference
 #define SPARE   2e-3  // what both may be wrong by together
+#define GRAZING 5e-4  // a gap that turns round closer than that may have been hit as well
 #define IMPACT  0.01  // speed of approach above which a contact is hit, and not closed
 #define SHARE   0.7   // of all samples that must be comparable
 
@@ -187,10 +188,16 @@ static void cascade(const Row* r, const bool* active, double* v) {
   }
 }
 
+/// Whether bodies come so close without touching that the scheme cannot tell.
+static bool grazes(const Row* r, int c, const double* x, double speed, double speed_before) {
+  double gap = gap_of(r, c, x);
+  return r->restitution[c] >= 0 && gap > 0 && gap < GRAZING && speed >= 0 && speed_before < 0;
+}
+
 /// Returns the time up to which the order of impacts is clear.
 static double step_in_time(const Row* r, int steps, double (*values)[REF_VALUE]) {
   double x[BODIES], v[BODIES], h = T_END / steps;
-  double clear = T_END, last[BODIES + 1];
+  double clear = T_END, last[BODIES + 1], approach[BODIES + 1] = {0};
   for (int c = 0; c <= BODIES; c++) {
     last[c] = -1.0;
   }
@@ -205,6 +212,8 @@ static double step_in_time(const Row* r, int steps, double (*values)[REF_VALUE])
     for (int c = 0; c <= r->count; c++) {
       active[c] = r->restitution[c] >= 0 && gap_of(r, c, x) <= 0;
       before[c] = speed_of(r, c, v);
+      if (grazes(r, c, x, before[c], approach[c])) clear = fmin(clear, s * h);
+      approach[c] = before[c];
       if (!active[c] || before[c] > -IMPACT) continue;
       double t = s * h;
       last[c] = t;

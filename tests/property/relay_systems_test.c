@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Random linear systems with up to three relays, x' = A x + B u + c cos(w t), u = -sign(C x - d),
-// against the implicit Euler method: each of its steps solves for relay values between -1 and 1, so
-// it slides without chattering and without locating anything. Sliding begins and ends inside steps
-// of the run under test. C B is positive definite, so that motions are unique. Relays are written
-// as sign(), as if(), as an `if` block, as an automaton or as a flag that one sets.
+// against the implicit Euler method (with three step sizes, which tell how far it can be trusted):
+// each of its steps solves for relay values between -1 and 1, so it slides without chattering and
+// without locating anything. Sliding begins and ends inside steps of the run under test. C B is
+// positive definite, so that motions are unique. Relays are written as sign(), as if(), as an `if`
+// block, as an automaton or as a flag that one sets.
 #include "references.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -206,8 +207,8 @@ static void implicit_euler(const Relays* r, int steps, double (*values)[REF_VALU
 
 /// Number of samples that could be compared; below 0 where they differ.
 static int compare_relays(const Relays* r, uint64_t seed) {
-  double coarse[SAMPLES][REF_VALUE], fine[SAMPLES][REF_VALUE], run[SAMPLES][REF_VALUE],
-      times[SAMPLES];
+  double coarse[SAMPLES][REF_VALUE], between[SAMPLES][REF_VALUE], fine[SAMPLES][REF_VALUE],
+      run[SAMPLES][REF_VALUE], times[SAMPLES];
   char names[STATES][REF_NAME], message[256] = "";
   for (int s = 0; s < SAMPLES; s++) {
     times[s] = T_END * (s + 1) / SAMPLES;
@@ -222,11 +223,12 @@ static int compare_relays(const Relays* r, uint64_t seed) {
     return -1;
   }
   implicit_euler(r, STEPS, coarse);
+  implicit_euler(r, STEPS / 10 * 14, between);
   implicit_euler(r, 2 * STEPS, fine);
   double doubt = 0.0;
   for (int s = 0; s < SAMPLES; s++) {
     for (int i = 0; i < r->states; i++) {
-      doubt = fmax(doubt, fabs(coarse[s][i] - fine[s][i]));
+      doubt = fmax(doubt, fmax(fabs(coarse[s][i] - fine[s][i]), fabs(between[s][i] - fine[s][i])));
     }
     if (doubt > TRUSTED) return s;
     for (int i = 0; i < r->states; i++) {
