@@ -33,6 +33,7 @@ typedef struct Measure {
   double unit;     // the unknowns of a block with diodes...
   double own;      // ...and whatever else is computed
   uint32_t block;  // MODEL_NONE: none
+  bool across;     // of several blocks: what one of them does is no measure for it
 } Measure;
 
 typedef struct Search {
@@ -249,6 +250,7 @@ static void measure_relations(Search* s) {
     bool joined = scale.block != MODEL_NONE;
     double part = fabs(slopes[entry->reg]) * (joined ? scale.unit : fabs(sim->env[env]));
     if (!isfinite(part)) continue;
+    measure->across |= joined && measure->block != MODEL_NONE && measure->block != scale.block;
     if (joined) measure->block = scale.block;
     *(joined ? &measure->unit : &measure->own) += part;
   }
@@ -268,13 +270,14 @@ static void find_zeros(Search* s) {
   for (uint32_t k = 0; k < s->count; k++) {
     const Measure* measure = measure_of(s, k);
     // what is not of the block is no measure for it
-    if (!measure || measure->block == MODEL_NONE || !(measure->unit > measure->own)) continue;
+    if (!measure || measure->block == MODEL_NONE || measure->across) continue;
+    if (!(measure->unit > measure->own)) continue;
     double* largest = &s->block_rate[measure->block];
     *largest = fmax(*largest, fabs(s->rate[k]) / measure->unit);
   }
   for (uint32_t k = 0; k < s->count; k++) {
     const Measure* measure = measure_of(s, k);
-    bool joined = measure && measure->block != MODEL_NONE;
+    bool joined = measure && measure->block != MODEL_NONE && !measure->across;
     double others = joined ? s->block_rate[measure->block] * measure->unit : 0.0;
     double rate = fmax(fabs(s->rate[k]), others);
     s->zero[k] = fmax(measure ? ZERO * (measure->unit + measure->own) : 0.0, places * rate);
