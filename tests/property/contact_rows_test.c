@@ -22,7 +22,8 @@
 #define TRUSTED 0.01   // references that differ by more say nothing about what follows
 #define CLOSE   0.01  // impacts of neighbours that are closer together have no order in the reference
 #define SPARE   2e-3  // what both may be wrong by together
-#define GRAZING 5e-4  // a gap that turns round closer than that may have been hit as well
+#define GRAZING 5e-4  // a gap that turns round closer than that may have been hit as well...
+#define APART   0.05  // ... unless the bodies touched that shortly before
 #define IMPACT  0.01  // speed of approach above which a contact is hit, and not closed
 #define SHARE   0.7   // of all samples that must be comparable
 
@@ -197,9 +198,10 @@ static bool grazes(const Row* r, int c, const double* x, double speed, double sp
 /// Returns the time up to which the order of impacts is clear.
 static double step_in_time(const Row* r, int steps, double (*values)[REF_VALUE]) {
   double x[BODIES], v[BODIES], h = T_END / steps;
-  double clear = T_END, last[BODIES + 1], approach[BODIES + 1] = {0};
+  double clear = T_END, last[BODIES + 1], touched[BODIES + 1], approach[BODIES + 1] = {0};
   for (int c = 0; c <= BODIES; c++) {
     last[c] = -1.0;
+    touched[c] = -1.0;
   }
   memcpy(x, r->place, sizeof x);
   memcpy(v, r->speed, sizeof v);
@@ -212,7 +214,9 @@ static double step_in_time(const Row* r, int steps, double (*values)[REF_VALUE])
     for (int c = 0; c <= r->count; c++) {
       active[c] = r->restitution[c] >= 0 && gap_of(r, c, x) <= 0;
       before[c] = speed_of(r, c, v);
-      if (grazes(r, c, x, before[c], approach[c])) clear = fmin(clear, s * h);
+      if (active[c]) touched[c] = s * h;
+      bool apart = s * h - touched[c] > APART;
+      if (apart && grazes(r, c, x, before[c], approach[c])) clear = fmin(clear, s * h);
       approach[c] = before[c];
       if (!active[c] || before[c] > -IMPACT) continue;
       double t = s * h;
@@ -282,7 +286,7 @@ static int compare_row(const Row* r, uint64_t seed) {
 TEST(rows_that_went_wrong_once_are_right) {
   // impacts that throw a closed contact open, cascades that end in rounding, speeds that pass zero
   static const uint64_t seeds[] = {486,  822,  1090, 1461, 1632, 3276, 4316,
-                                   4595, 6400, 6424, 6942, 7447, 7964};
+                                   4595, 4932, 6400, 6424, 6942, 7447, 7964};
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
     Dice dice = {seeds[i] * 1000003u};
     Row row = draw_row(&dice);

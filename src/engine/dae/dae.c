@@ -245,7 +245,7 @@ static SltStatus make_consistent(EngSim* sim) {
     return SLT_OK;
   }
   double before = initial ? (double)NAN : dae_distance(sim);
-  if (before == 0.0 || (im->repeats && before > 0.0 && before <= 8.0 * DAE_TINY)) {
+  if (before == 0.0 || (im->repeats && before > 0.0 && before <= DAE_ROUNDING)) {
     eng_trace_residual(sim, before, before);
     return SLT_OK;
   }

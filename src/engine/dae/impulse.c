@@ -411,8 +411,9 @@ static SltStatus solve_jump(EngSim* sim, Jump* s) {
 
 /// A jump that is no larger than errors are allowed to be is one: its pulses have signs by chance,
 /// and no guard hears of them. (A body comes to rest where its speed is zero, up to the tolerance.)
-/// The values it leads to are those that the instant goes on with, whatever becomes of the mode.
-static void correct_values(EngSim* sim) {
+/// The values it leads to are those that the instant goes on with, whatever becomes of the mode;
+/// what is no more than rounding has not moved anything.
+static void correct_values(EngSim* sim, bool rounding) {
   const ModelImplicit* im = sim->core.mode->implicit;
   sim->dae.impulsive = false;
   for (uint32_t i = 0; i < im->quantity_count; i++) {
@@ -420,6 +421,7 @@ static void correct_values(EngSim* sim) {
     if (quantity->env == MODEL_NONE || quantity->state == MODEL_NONE) continue;
     double change = sim->env[quantity->env] - sim->dae.entry[i];
     sim->env[sim->model->env_count + quantity->env] += change;
+    if (rounding) sim->values.before[quantity->env] += change;
   }
 }
 
@@ -434,7 +436,7 @@ SltStatus dae_reinitialise(EngSim* sim, double distance) {
   // an impact is meant, however slow it is, and its memory is made from the speed before it
   bool meant = sim->events.assigned_count > 0;
   double tolerable = fmax(sim->options.rtol, sim->options.event_eps);
-  if (!meant && distance <= tolerable) correct_values(sim);
+  if (!meant && distance <= tolerable) correct_values(sim, distance <= DAE_ROUNDING);
   publish_guards(sim);
   return SLT_OK;
 }

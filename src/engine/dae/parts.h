@@ -46,8 +46,9 @@ double dae_row_distance(double residual, double size);
 
 // ---- project.c ----------------------------------------------------------------------------------
 
-#define DAE_TINY  1e-14  // distance from the constraints, relative: nothing is to be done
-#define DAE_CLOSE 1e-10  // ... from here on steps go on while they help
+#define DAE_TINY     1e-14  // distance from the constraints, relative: nothing is to be done
+#define DAE_ROUNDING (8.0 * DAE_TINY)  // ... where a mode is entered
+#define DAE_CLOSE    1e-10             // ... from here on steps go on while they help
 
 /// Distance to the constraints of the mode, relative.
 double dae_distance(EngSim* sim);
