@@ -36,18 +36,14 @@ def factor_of(text):
 class Subject:
     """A model with its reference run."""
 
-    def __init__(self, ident, text, folder=None):
+    def __init__(self, ident, statements, folder=None):
         self.ident = ident
         self.folder = folder
-        self.source = tree.parse(text)
-        prepared = units.prepare(self.source)
-        first = self.execute(tree.print_tree(prepared), None)
+        self.statements = units.prepare(statements)
+        first = self.execute(tree.print_tree(self.statements), None)
         if first.status == 1:
             raise NotApplicable(f"is refused: {first.code}")
-        self.names = tree.Names(prepared, first.columns[1:])
-        self.statements = units.with_nominals(prepared, self.names)
-        if self.statements is not prepared:
-            first = self.execute(tree.print_tree(self.statements), None)
+        self.names = tree.Names(self.statements, first.columns[1:])
         if first.status in ("timeout", "flood"):
             raise NotApplicable(f"the model itself: {first.status}")
         self.rtol = 1e-6
@@ -68,6 +64,11 @@ class Subject:
     def execute(self, text, rtol=None):
         options = () if rtol is None else ("--rtol", repr(rtol))
         return compare.execute(PROGRAM, text, options, self.folder)
+
+    def without_tolerance(self):
+        if "atol" not in self.names.found.settings:
+            return self
+        return Subject(self.ident, units.without_tolerance(self.statements), self.folder)
 
     def discrete(self):
         """Variables that only resets change."""
@@ -122,6 +123,7 @@ def state(subject, chosen):
     families = subject.names.families()
     if len(families) < 2:
         raise NotApplicable("fewer than two states")
+    subject = subject.without_tolerance()
     labels = [f"{factor}:{family}" for factor in ("1e-6", "1e6", "2^-20", "2^20") for family in families[:6]]
     for label in chosen("state", labels):
         factor, family = label.split(":")
@@ -266,7 +268,7 @@ def examine(ident, laws, given, sample, keep):
     results = []
     try:
         text, folder = read_model(ident)
-        subject = Subject(ident, text, folder)
+        subject = Subject(ident, tree.parse(text), folder)
     except NotApplicable as reason:
         return [(law, None, str(reason)) for law in laws]
     if keep:

@@ -160,6 +160,8 @@ class Units(tree.Rewriter):
             return [key, [over(values[0], self.unit)]]
         if key == "eventeps":
             return [key, [times(self.uniform(), values[0])]]
+        if key == "atol":
+            return [key, [over(values[0], self.unit_of_states())]]
         return [key, values]
 
     def uniform(self):
@@ -170,9 +172,16 @@ class Units(tree.Rewriter):
         return factors.pop()
 
 
+    def unit_of_states(self):
+        """The factor of all states, where there is one."""
+        factors = {abs(self.scale.get(family, 1.0)) for family in self.names.families()}
+        if len(factors) > 1:
+            raise NotApplicable("one absolute tolerance for states in different units")
+        return factors.pop() if factors else 1.0
+
+
 def prepare(statements):
-    """The model to be compared: times written out, all variables recorded, and where an absolute
-    tolerance is given, a nominal value for what has none, since that is its unit."""
+    """The model to be compared: times written out, all variables recorded."""
     settings, rest = [], []
     for s in statements:
         if s[0] == "experiment":
@@ -188,17 +197,10 @@ def prepare(statements):
     return rest + [["experiment", settings]]
 
 
-def with_nominals(statements, names):
-    if "atol" not in names.found.settings:
-        return statements
-    have = {names.family(n) for n in names.found.nominal}
-    new = []
-    for family in names.families():
-        if family in have:
-            continue
-        members = [c for c in names.columns if names.root(c) == family]
-        new += [["attributes", tree.plain(c), [["nominal", [number(1)]]]] for c in members]
-    return new + statements
+def without_tolerance(statements):
+    """An absolute tolerance is one number for all states, and has no place where their units differ."""
+    return [["experiment", [[key, values] for key, values in s[1] if key != "atol"]]
+            if s[0] == "experiment" else s for s in statements]
 
 
 def scaled_states(names, factor, only=None):
