@@ -85,7 +85,7 @@ static ModelInterval apply(const Bounder* b, uint32_t op, uint32_t table, ModelI
   switch (op) {
   case MODEL_OP_ADD: return usual ? quick_add(x, y) : model_interval_add(x, y);
   case MODEL_OP_SUB: return usual ? quick_sub(x, y) : model_interval_sub(x, y);
-  case MODEL_OP_MUL: return usual ? quick_mul(x, y) : model_interval_mul(x, y);
+  case MODEL_OP_MUL: return usual ? quick_times(x, y) : model_interval_mul(x, y);
   case MODEL_OP_SQUARE: return is_ordinary(x) ? quick_square(x) : model_interval_apply(op, x, x);
   case MODEL_OP_SQRT:
     if (!is_ordinary(x) || !(x.lo > 1e-150)) return model_interval_apply(op, x, x);
@@ -186,6 +186,15 @@ static bool are_ordinary(Row a, uint32_t n) {
   } \
   return true
 
+/// Whether a factor in the block is one that products with it do not round.
+static bool has_power_of_2(Row x, uint32_t n) {
+  bool any = false;
+  for (uint32_t k = 0; k < n; k++) {
+    any |= x.lo[k] == x.hi[k] && model_is_power_of_2(x.lo[k]);
+  }
+  return any;
+}
+
 /// One of the common operations over a block; false for others.
 static bool quick_block(uint32_t op, uint32_t n, Row x, Row y, double* restrict lo,
                         double* restrict hi) {
@@ -196,7 +205,11 @@ static bool quick_block(uint32_t op, uint32_t n, Row x, Row y, double* restrict 
   switch (op) {
   case MODEL_OP_ADD: EACH(quick_add(a, b));
   case MODEL_OP_SUB: EACH(quick_sub(a, b));
-  case MODEL_OP_MUL: EACH(quick_mul(a, b));
+  case MODEL_OP_MUL:
+    if (has_power_of_2(x, n) || has_power_of_2(y, n)) {
+      EACH(quick_times(a, b));
+    }
+    EACH(quick_mul(a, b));
   case MODEL_OP_SQUARE: EACH(quick_square(a));
   case MODEL_OP_NEG: EACH(((ModelInterval){-a.hi, -a.lo}));
   default: EACH(a);

@@ -123,7 +123,9 @@ static ModelInterval binary_slope(uint32_t op, ModelDual a, ModelDual b, ModelIn
   case MODEL_OP_ADD: return model_interval_add(a.d, b.d);
   case MODEL_OP_SUB: return model_interval_sub(a.d, b.d);
   case MODEL_OP_MUL: return model_interval_add(times(a.d, b.v), times(a.v, b.d));
-  case MODEL_OP_DIV: return model_interval_div(model_interval_sub(a.d, times(v, b.d)), b.v);
+  case MODEL_OP_DIV:
+    if (is_zero(b.d)) return model_interval_div(a.d, b.v);
+    return model_interval_div(model_interval_sub(a.d, times(v, b.d)), b.v);
   case MODEL_OP_POW: return power_slope(a, b, v);
   case MODEL_OP_ATAN2: return angle_slope(a, b);
   case MODEL_OP_POLYGAMMA: return times(POLYGAMMA(ADD(a.v, one), b.v), b.d);
@@ -182,16 +184,16 @@ static ModelDual evaluate(uint32_t op, ModelDual a, ModelDual b) {
 
 /// Derivative of a product; what rests adds nothing, not even rounding.
 static inline ModelInterval quick_product_slope(ModelDual a, ModelDual b) {
-  if (is_zero(b.d)) return is_zero(a.d) ? nothing : quick_mul(a.d, b.v);
-  if (is_zero(a.d)) return quick_mul(a.v, b.d);
-  return quick_add(quick_mul(a.d, b.v), quick_mul(a.v, b.d));
+  if (is_zero(b.d)) return is_zero(a.d) ? nothing : quick_times(a.d, b.v);
+  if (is_zero(a.d)) return quick_times(a.v, b.d);
+  return quick_add(quick_times(a.d, b.v), quick_times(a.v, b.d));
 }
 
 /// Root of what is positive.
 static inline ModelDual quick_sqrt(ModelDual a) {
   ModelInterval root = outwards(__builtin_sqrt(a.v.lo), __builtin_sqrt(a.v.hi));
   ModelInterval half = outwards(0.5 / root.hi, 0.5 / root.lo);
-  return (ModelDual){root, is_zero(a.d) ? nothing : quick_mul(half, a.d)};
+  return (ModelDual){root, is_zero(a.d) ? nothing : quick_times(half, a.d)};
 }
 
 /// One of the common operations; false for others, and where an operand is out of the ordinary.
@@ -201,7 +203,7 @@ static inline bool quick_step(uint32_t op, const ModelDual* a, const ModelDual* 
   if (!is_ordinary(a->v) || !is_ordinary(a->d)) return false;
   if (op == MODEL_OP_SQUARE) {
     ModelInterval twice = {2.0 * a->v.lo, 2.0 * a->v.hi};
-    *out = (ModelDual){quick_square(a->v), is_zero(a->d) ? nothing : quick_mul(twice, a->d)};
+    *out = (ModelDual){quick_square(a->v), is_zero(a->d) ? nothing : quick_times(twice, a->d)};
     return true;
   }
   if (op == MODEL_OP_NEG) {
@@ -217,7 +219,7 @@ static inline bool quick_step(uint32_t op, const ModelDual* a, const ModelDual* 
   ModelDual x = *a;
   ModelDual y = *b;
   if (op == MODEL_OP_MUL) {
-    *out = (ModelDual){quick_mul(x.v, y.v), quick_product_slope(x, y)};
+    *out = (ModelDual){quick_times(x.v, y.v), quick_product_slope(x, y)};
   } else if (op == MODEL_OP_ADD) {
     ModelInterval d = is_zero(x.d) ? y.d : is_zero(y.d) ? x.d : quick_add(x.d, y.d);
     *out = (ModelDual){quick_add(x.v, y.v), d};

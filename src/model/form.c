@@ -107,7 +107,25 @@ static void square_of_4(const double* c, double* out) {
   out[8] = a4 * a4;
 }
 
+/// Times a number that is known to `off`.
+static void multiple(const ModelForm* a, double factor, double off, ModelForm* out) {
+  double size = magnitude(factor);
+  double rounding = model_is_power_of_2(factor) ? 0.0 : DBL_EPSILON * a->size * size;
+  double error = size * a->error + a->size * off + a->error * off + rounding + DBL_MIN;
+  for (uint32_t k = 0; k <= a->degree; k++) {
+    out->c[k] = factor * a->c[k];
+  }
+  out->degree = a->degree;
+  out->error = error;
+  measure(out);
+}
+
 static void product(const ModelForm* a, const ModelForm* b, ModelForm* out) {
+  if (a->degree == 0 || b->degree == 0) {
+    const ModelForm* fixed = a->degree == 0 ? a : b;
+    multiple(fixed == a ? b : a, fixed->c[0], fixed->error, out);
+    return;
+  }
   const uint32_t n = a->degree;
   const uint32_t m = b->degree;
   double left[MODEL_FORM_DEGREE_MAX + 1];
@@ -180,7 +198,9 @@ static bool quotient(const ModelForm* a, const ModelForm* b, ModelForm* out) {
   double least = magnitude(divisor) - b->error;
   if (!(least > 0.0)) return false;
   double error = (a->error + (a->size + a->error) * (b->error / least)) / least;
-  error = error * (1.0 + 8.0 * DBL_EPSILON) + 4.0 * DBL_EPSILON * (a->size / least) + DBL_MIN;
+  bool exact = b->error == 0.0 && model_is_power_of_2(divisor);
+  if (!exact) error = error * (1.0 + 8.0 * DBL_EPSILON) + 4.0 * DBL_EPSILON * (a->size / least);
+  error += DBL_MIN;
   for (uint32_t k = 0; k <= a->degree; k++) {
     out->c[k] = a->c[k] / divisor;
   }

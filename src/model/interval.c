@@ -73,7 +73,21 @@ static double product(double a, double b) {
   return a == 0.0 || b == 0.0 ? 0.0 : a * b;
 }
 
+/// a / divisor or a * factor, for a power of 2.
+static bool scaled(double p, double q, ModelInterval a, ModelInterval* out) {
+  bool exact = (fabs(p) >= DBL_MIN || a.lo == 0.0) && (fabs(q) >= DBL_MIN || a.hi == 0.0);
+  *out = (ModelInterval){least(p, q), greatest(p, q)};
+  return exact && fabs(p) <= DBL_MAX && fabs(q) <= DBL_MAX;
+}
+
+static bool is_exact(ModelInterval a) {
+  return a.lo == a.hi && model_is_power_of_2(a.lo);
+}
+
 ModelInterval model_interval_mul(ModelInterval a, ModelInterval b) {
+  ModelInterval out;
+  if (is_exact(a) && scaled(b.lo * a.lo, b.hi * a.lo, b, &out)) return out;
+  if (is_exact(b) && scaled(a.lo * b.lo, a.hi * b.lo, a, &out)) return out;
   double p = product(a.lo, b.lo);
   double q = product(a.lo, b.hi);
   double r = product(a.hi, b.lo);
@@ -82,7 +96,9 @@ ModelInterval model_interval_mul(ModelInterval a, ModelInterval b) {
 }
 
 ModelInterval model_interval_div(ModelInterval a, ModelInterval b) {
+  ModelInterval out;
   if (b.lo <= 0.0 && b.hi >= 0.0) return anything;
+  if (is_exact(b) && scaled(a.lo / b.lo, a.hi / b.lo, a, &out)) return out;
   double p = a.lo / b.lo;
   double q = a.lo / b.hi;
   double r = a.hi / b.lo;

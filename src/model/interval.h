@@ -10,6 +10,7 @@
 //   + - * / sqrt, square, 1/x     one unit in the last place outwards on each side: rounding errs
 //   by
 //                                 half a unit. Overflow: the finite end is the largest double
+//   * / by a power of 2            exact, but for results that are subnormal
 //   functions of libm             MODEL_LIBM_ULPS outwards at the ends where the function is
 //                                 monotone. glibc's manual ("Errors in Math Functions", x86_64)
 //                                 lists at most 2 ulp for those used here
@@ -38,6 +39,16 @@ typedef struct ModelInterval {
 typedef struct ModelDual {
   ModelInterval v, d;
 } ModelDual;
+
+/// Whether a number is a power of 2, or minus one: products with it change no digits.
+static inline bool model_is_power_of_2(double factor) {
+  union {
+    double value;
+    uint64_t bits;
+  } u = {.value = factor};
+  uint64_t exponent = u.bits >> 52 & 0x7ff;
+  return (u.bits & 0xfffffffffffffu) == 0 && exponent != 0 && exponent != 0x7ff;
+}
 
 ModelInterval model_interval_point(double value);
 ModelInterval model_interval_hull(ModelInterval a, ModelInterval b);

@@ -40,6 +40,16 @@ static inline double greatest(double a, double b) {
   return a > b ? a : b;
 }
 
+/// a times a power of 2; where digits could be lost below the smallest numbers, outwards.
+static inline ModelInterval quick_scale(ModelInterval a, double factor) {
+  double p = a.lo * factor;
+  double q = a.hi * factor;
+  ModelInterval out = {least(p, q), greatest(p, q)};
+  bool exact = (__builtin_fabs(p) >= DBL_MIN || a.lo == 0.0) &&
+               (__builtin_fabs(q) >= DBL_MIN || a.hi == 0.0);
+  return exact ? out : outwards(out.lo, out.hi);
+}
+
 static inline ModelInterval quick_mul(ModelInterval a, ModelInterval b) {
   double p = a.lo * b.lo;
   double q = a.lo * b.hi;
@@ -54,6 +64,13 @@ static inline ModelInterval quick_square(ModelInterval a) {
   bool zero = a.lo <= 0.0 && a.hi >= 0.0;
   ModelInterval s = outwards(zero ? 0.0 : least(p, q), greatest(p, q));
   return (ModelInterval){greatest(s.lo, 0.0), s.hi};
+}
+
+/// The product; where one of the operands is a power of 2, without rounding.
+static inline ModelInterval quick_times(ModelInterval a, ModelInterval b) {
+  if (a.lo == a.hi && model_is_power_of_2(a.lo)) return quick_scale(b, a.lo);
+  if (b.lo == b.hi && model_is_power_of_2(b.lo)) return quick_scale(a, b.lo);
+  return quick_mul(a, b);
 }
 
 #endif

@@ -328,3 +328,28 @@ TEST(bounds_are_not_wasteful) {
     CHECK(v.hi - v.lo < 2e-5, op_names[binary[i]]);
   }
 }
+
+// A change of units by a power of 2 loses no digits, and bounds follow it without widening; where
+// digits are lost below the smallest normal number, they are widened.
+TEST(powers_of_2_are_exact) {
+  uint64_t seed = 5;
+  for (int k = 0; k < 500; k++) {
+    double lo = test_uniform(&seed, -3.0, 3.0);
+    ModelDual a = {{lo, lo + test_uniform(&seed, 0.0, 1.0)}, {-0.3, 0.7}};
+    double factor = ldexp(k % 2 ? -1.0 : 1.0, (int)test_uniform(&seed, -40.0, 40.0));
+    ModelDual c = {{factor, factor}, {0.0, 0.0}};
+    ModelDual up = enclose(MODEL_OP_MUL, a, c);
+    ModelDual same = enclose(MODEL_OP_MUL, c, a);
+    ModelDual back = enclose(MODEL_OP_DIV, up, c);
+    CHECK(up.v.lo == same.v.lo && up.v.hi == same.v.hi, "either way round");
+    CHECK(up.v.hi - up.v.lo == fabs(factor) * a.v.hi - fabs(factor) * a.v.lo, "as wide as before");
+    CHECK(back.v.lo == a.v.lo && back.v.hi == a.v.hi, "and back");
+    CHECK(back.d.lo == a.d.lo && back.d.hi == a.d.hi, "slopes too");
+  }
+  ModelInterval least = {3.0 * DBL_MIN, 5.0 * DBL_MIN};
+  ModelInterval tiny = {ldexp(1.0, -30), ldexp(1.0, -30)};
+  ModelInterval lost = model_interval_mul(least, tiny);
+  CHECK(lost.lo < least.lo * tiny.lo && lost.hi > least.hi * tiny.lo, "subnormal");
+  CHECK(!model_is_power_of_2(3.0) && !model_is_power_of_2(0.0), "others");
+  CHECK(!model_is_power_of_2((double)INFINITY) && !model_is_power_of_2((double)NAN), "no numbers");
+}
