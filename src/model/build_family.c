@@ -10,7 +10,8 @@
 
 #define REPEATS_MIN     32   // equations of one shape that make a family, wherever they stand
 #define LEAVES_MIN      4    // ... if the shape says something: a' = b is everybody's
-#define COEFFICIENT_MAX 2.0  // a difference of second order has a 2 in the middle
+#define COEFFICIENT_MAX 2.0  // ratio: a difference of second order has a 2 in the middle
+#define FACTORS_MAX     4    // of a summand; longer products are something else
 
 /// Equations of one shape and order that were seen so far.
 typedef struct Shape {
@@ -79,10 +80,11 @@ static void join_repeated(Families* f, Arena* scratch) {
   }
 }
 
-/// What a summand is, as far as its shape tells: a slot, alone or times that in another slot.
+/// What a summand is, as far as its shape tells: the product of a number and some slots.
 typedef struct Summand {
-  uint32_t slot;    // IR_NONE: something else
-  uint32_t factor;  // IR_NONE for none
+  double number;
+  uint32_t count;  // 0: something else, or a number alone
+  uint32_t slots[FACTORS_MAX];
 } Summand;
 
 /// Two summands of one sum.
@@ -101,19 +103,35 @@ typedef struct Sums {
   BASE_VEC(uint32_t) stack;
 } Sums;
 
-static const Summand nothing = {IR_NONE, IR_NONE};
+/// a b, if both are products.
+static Summand product_of(const Sums* sums, const IrNode* node) {
+  Summand none = {0};
+  Summand product = {.number = 1.0};
+  for (uint32_t k = 0; k < 2; k++) {
+    uint32_t op = sums->pool->nodes.data[node->arg[k]].op;
+    const Summand* part = &sums->first[node->arg[k]];
+    bool plain = op == IR_CONST || ((op == IR_SLOT || op == IR_MUL) && part->count > 0);
+    if (!plain || product.count + part->count > FACTORS_MAX) return none;
+    product.number *= part->number;
+    for (uint32_t m = 0; m < part->count; m++) {
+      product.slots[product.count++] = part->slots[m];
+    }
+  }
+  return product;
+}
 
 static Summand first_summand(const Sums* sums, const IrNode* node) {
-  if (node->op == IR_SLOT) return (Summand){node->arg[0], IR_NONE};
-  if (node->op == IR_NEG) return sums->first[node->arg[0]];
-  if (node->op == IR_ADD || node->op == IR_SUB) {
-    Summand left = sums->first[node->arg[0]];
-    return left.slot == IR_NONE ? sums->first[node->arg[1]] : left;
+  switch (node->op) {
+  case IR_CONST: return (Summand){.number = node->value};
+  case IR_SLOT: return (Summand){1.0, 1, {node->arg[0]}};
+  case IR_NEG: return sums->first[node->arg[0]];
+  case IR_MUL: return product_of(sums, node);
+  case IR_ADD:
+  case IR_SUB: break;
+  default: return (Summand){0};
   }
-  if (node->op != IR_MUL) return nothing;
-  const IrNode* a = &sums->pool->nodes.data[node->arg[0]];
-  const IrNode* b = &sums->pool->nodes.data[node->arg[1]];
-  return a->op == IR_SLOT && b->op == IR_SLOT ? (Summand){b->arg[0], a->arg[0]} : nothing;
+  Summand left = sums->first[node->arg[0]];
+  return left.count == 0 ? sums->first[node->arg[1]] : left;
 }
 
 /// Pairs of a shape, found once.
@@ -128,7 +146,7 @@ static void find_pairs(Sums* sums, uint32_t shape) {
     const IrNode* node = &sums->pool->nodes.data[at];
     if (node->op == IR_ADD || node->op == IR_SUB) {
       Pair pair = {sums->first[node->arg[0]], sums->first[node->arg[1]]};
-      bool both = pair.a.slot != IR_NONE && pair.b.slot != IR_NONE;
+      bool both = pair.a.count > 0 && pair.b.count > 0;
       if (both) base_vec_push(sums->scratch, &sums->pairs, pair);
     }
     uint32_t arity = ir_op_arity((IrOp)node->op);
@@ -139,19 +157,42 @@ static void find_pairs(Sums* sums, uint32_t shape) {
   sums->count[shape] = sums->pairs.count - sums->begin[shape];
 }
 
-/// The variable that a summand of a term is, a small factor aside; IR_NONE for none.
-static uint32_t variable_of(const IrModel* ir, IrTerm term, Summand summand) {
-  IrLeaf leaf = ir_leaf(ir, term, summand.slot);
-  if (summand.factor != IR_NONE) {
-    IrLeaf factor = ir_leaf(ir, term, summand.factor);
-    if (factor.kind != IR_LEAF_NUMBER) return IR_NONE;
-    double size = fabs(ir->numbers.data[factor.id]);
-    if (!(size >= 1.0 && size <= COEFFICIENT_MAX)) return IR_NONE;
+/// A summand of a term: a variable times a number and parameters.
+typedef struct Multiple {
+  uint32_t var;  // IR_NONE: it is none
+  double number;
+  uint32_t params[FACTORS_MAX];
+  uint32_t param_count;
+} Multiple;
+
+static Multiple multiple_of(const IrModel* ir, IrTerm term, const Summand* summand) {
+  Multiple m = {.var = IR_NONE, .number = fabs(summand->number)};
+  for (uint32_t k = 0; k < summand->count; k++) {
+    IrLeaf leaf = ir_leaf(ir, term, summand->slots[k]);
+    bool var = leaf.kind == IR_LEAF_VAR && leaf.order == 0 && m.var == IR_NONE;
+    if (var) {
+      m.var = leaf.id;
+    } else if (leaf.kind == IR_LEAF_NUMBER) {
+      m.number *= fabs(ir->numbers.data[leaf.id]);
+    } else if (leaf.kind == IR_LEAF_PARAM) {
+      m.params[m.param_count++] = leaf.id;
+    } else {
+      return (Multiple){.var = IR_NONE};
+    }
   }
-  return leaf.kind == IR_LEAF_VAR && leaf.order == 0 ? leaf.id : IR_NONE;
+  return m;
 }
 
-/// What is added to a member of a family as it is, or doubled, has its unit.
+/// Whether two variables stand in a sum with nearly the same coefficient.
+static bool are_alike(const Multiple* a, const Multiple* b) {
+  if (a->var == IR_NONE || b->var == IR_NONE || a->param_count != b->param_count) return false;
+  for (uint32_t k = 0; k < a->param_count; k++) {
+    if (a->params[k] != b->params[k]) return false;
+  }
+  return a->number <= COEFFICIENT_MAX * b->number && b->number <= COEFFICIENT_MAX * a->number;
+}
+
+/// What is added to a member of a family with the same coefficient, or twice that, has its unit.
 static void join_neighbours(Families* f, Arena* scratch) {
   const IrModel* ir = f->ir;
   uint32_t count = ir->pool.nodes.count;
@@ -171,10 +212,10 @@ static void join_neighbours(Families* f, Arena* scratch) {
     find_pairs(&sums, shape);
     for (uint32_t k = 0; k < sums.count[shape]; k++) {
       const Pair* pair = &sums.pairs.data[sums.begin[shape] + k];
-      uint32_t a = variable_of(ir, e.term, pair->a);
-      uint32_t b = variable_of(ir, e.term, pair->b);
-      if (a == IR_NONE || b == IR_NONE || !(f->joined[a] || f->joined[b])) continue;
-      if (find(f, a) != find(f, b)) join(f, a, b);
+      Multiple a = multiple_of(ir, e.term, &pair->a);
+      Multiple b = multiple_of(ir, e.term, &pair->b);
+      if (!are_alike(&a, &b) || !(f->joined[a.var] || f->joined[b.var])) continue;
+      if (find(f, a.var) != find(f, b.var)) join(f, a.var, b.var);
     }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Runs with stiff methods and with auto: snapshots go on with the same bits, steps take no memory.
+#include "api/handles.h"
+#include "engine/run/run.h"
 #include "saltus/saltus.h"
 #include "test.h"
 
@@ -102,5 +104,45 @@ TEST(stiff_runs_go_on_from_snapshots_without_memory) {
       slt_model_free(model);
       CHECK(memory.live_blocks == 0, name);
     }
+  }
+}
+
+static uint32_t family_of(const SltSim* sim, const char* name) {
+  const Model* model = sim->engine->model;
+  for (uint32_t i = 0; i < model->var_count; i++) {
+    if (str_equal(model->vars[i].name, str_from_c(name))) return model->vars[i].family;
+  }
+  test_fail(__FILE__, __LINE__, name, "no such variable");
+}
+
+// The end of a row of cells has the scale of the cells, in whatever units its equation is written;
+// what is added with quite another coefficient has not.
+TEST(ends_of_rows_have_the_scale_of_their_cells) {
+  static const struct {
+    const char* text;
+    bool joined;
+  } rows[] = {
+      {"last' = cell2 - last;", true},
+      {"last' = 1e-9*cell2 - 1e-9*last;", true},
+      {"last' = (1e6*cell2 - 2*(1e6*last))/1e6;", true},
+      {"const k = 3; last' = k*cell2 - k*last;", true},
+      {"last' = cell2 - 1e3*last;", false},
+      {"const k = 3; last' = k*cell2 - last;", false},
+      {"const k = 3, m = 3; last' = k*cell2 - m*last;", false},
+      {"last' = cell2*last - last;", false},
+  };
+  for (size_t i = 0; i < SLT_COUNT(rows); i++) {
+    char text[300];
+    snprintf(text, sizeof text, "for i = 1:2 { cell[i]' = -i*cell[i]; cell[i](t0) = 1; } %s",
+             rows[i].text);
+    SltModel* model = NULL;
+    SltSim* sim = NULL;
+    CHECK(slt_model_compile("test.lisma", text, strlen(text), NULL, &model) == SLT_OK, text);
+    SltSimOptions options = slt_sim_options();
+    CHECK(slt_sim_create(model, &options, &sim) == SLT_OK, text);
+    CHECK(family_of(sim, "cell1") == family_of(sim, "cell2"), "a loop");
+    CHECK((family_of(sim, "last") == family_of(sim, "cell2")) == rows[i].joined, text);
+    slt_sim_free(sim);
+    slt_model_free(model);
   }
 }
