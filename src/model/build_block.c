@@ -13,7 +13,6 @@
 
 #define PIVOT_SAFE 1e-8   // divisors below, relative to their row, are left to the whole block
 #define RESIDUAL   1e-10  // of an equation, by changes of its unknowns: Newton's last step
-#define UNKNOWN    1e-8   // smaller unknowns count as this large, as they do there
 
 /// One block at one level, while it is emitted.
 typedef struct BlockEmit {
@@ -306,12 +305,9 @@ static void emit_torn_jacobian(const BlockEmit* e, TapeSolve* solve) {
   solve->entry_count = entries.count;
 }
 
-static uint32_t add_value(TapeGraph* graph, uint32_t sum, uint32_t a) {
-  return sum == TAPE_NONE ? a : tape_op(graph, IR_ADD, sum, a, a);
-}
-
-/// 1 where no divisor is small beside its row; TAPE_NONE where all of them are numbers.
-static uint32_t emit_divisors(const BlockEmit* e) {
+/// 1 where no divisor is small beside its row, by the sizes of the unknowns; TAPE_NONE where all of
+/// them are numbers.
+static uint32_t emit_divisors(const BlockEmit* e, const uint32_t* sizes) {
   TapeGraph* graph = &e->scope->graph;
   uint32_t trust = TAPE_NONE;
   for (uint32_t k = 0; k < e->block->count - e->block->torn_count; k++) {
@@ -321,10 +317,13 @@ static uint32_t emit_divisors(const BlockEmit* e) {
     if (tape_is_const(graph, pivot, &number)) continue;
     uint32_t size = TAPE_NONE;
     for (uint32_t m = e->row_begin[row]; m < e->row_begin[row + 1]; m++) {
-      size = add_value(graph, size, tape_op(graph, IR_ABS, e->entries[m].reg, 0, 0));
+      uint32_t slope = tape_op(graph, IR_ABS, e->entries[m].reg, 0, 0);
+      size = add_product(graph, size, slope, sizes[e->entries[m].column]);
     }
     uint32_t least = tape_op(graph, IR_MUL, size, tape_const(graph, PIVOT_SAFE), 0);
-    uint32_t large = tape_op(graph, IR_GT, tape_op(graph, IR_ABS, pivot, 0, 0), least, 0);
+    uint32_t slope = tape_op(graph, IR_ABS, pivot, 0, 0);
+    uint32_t part = tape_op(graph, IR_MUL, slope, sizes[e->block->columns[k]], 0);
+    uint32_t large = tape_op(graph, IR_GE, part, least, 0);
     trust = trust == TAPE_NONE ? large : tape_op(graph, IR_AND, trust, large, large);
   }
   return trust;
@@ -338,10 +337,13 @@ static uint32_t emit_trust(const BlockEmit* e, const uint32_t* values) {
   uint32_t zero = tape_const(graph, 0.0);
   uint32_t* sizes = ARENA_ARRAY(&e->scope->build->scratch, uint32_t, n);
   for (uint32_t i = 0; i < n; i++) {
+    // what an unknown measures: what it is, or what it was guessed to be
+    const SymAssign* unknown = member(e, i);
+    uint32_t guess = guess_value(e->scope, unknown->var, unknown->order);
     uint32_t size = tape_op(graph, IR_ABS, values[i], 0, 0);
-    sizes[i] = tape_op(graph, IR_MAX, size, tape_const(graph, UNKNOWN), 0);
+    sizes[i] = tape_op(graph, IR_MAX, size, tape_op(graph, IR_ABS, guess, 0, 0), 0);
   }
-  uint32_t trust = emit_divisors(e);
+  uint32_t trust = emit_divisors(e, sizes);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t residual = emit_term(e, member_item(e, i)->term);
     uint32_t size = TAPE_NONE;
