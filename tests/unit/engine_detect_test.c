@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The room of detection: places of event indicators, bounds of what is known of them.
+#include "api/handles.h"
 #include "engine/detect/follow.h"
 #include "test.h"
+
+#include <saltus/saltus.h>
 
 #include <math.h>
 
@@ -54,4 +57,50 @@ TEST(relations_as_written) {
         "equal");
   CHECK(eng_relation_holds(MODEL_REL_GT, 1e-300) && !eng_relation_holds(MODEL_REL_GE, -1e-300),
         "beside it");
+}
+
+/// n and k at the end of a run, of the model's first discrete variables.
+static void run(const char* text, double end, double* n, double* k) {
+  SltModel* model = NULL;
+  SltSim* sim = NULL;
+  CHECK(slt_model_compile("test.lisma", text, strlen(text), NULL, &model) == SLT_OK, text);
+  SltSimOptions options = slt_sim_options();
+  CHECK(slt_sim_create(model, &options, &sim) == SLT_OK && slt_sim_start(sim) == SLT_OK, text);
+  SltStatus status = SLT_EVENT;
+  while (status == SLT_EVENT) {
+    status = slt_sim_advance(sim, end, NULL);
+  }
+  CHECK(status == SLT_OK, text);
+  SltQuantity at[2];
+  CHECK(slt_sim_find(sim, "n", &at[0]) == SLT_OK && slt_sim_find(sim, "k", &at[1]) == SLT_OK, text);
+  *n = slt_sim_get(sim, at[0]);
+  *k = slt_sim_get(sim, at[1]);
+  slt_sim_free(sim);
+  slt_model_free(model);
+}
+
+// Where an event stops the motion on its surface, nothing moves the relations that share it any
+// more: the one that held up to there is over, whichever of the two is the strict one.
+TEST(complementary_relations_agree_where_the_motion_stops) {
+  static const char* const pairs[][3] = {{"x <= 0", "x > 0", "x <= 0"},
+                                         {"x < 0", "x >= 0", "x < 0"},
+                                         {"x <= 0", "x >= 0", "x < 0"},
+                                         {"x < 0", "x > 0", "x <= 0"},
+                                         {"-2*x >= 0", "3*x > 0", "x <= 0"}};
+  static const double units[] = {1e-9, 1.0, 1e9};
+  for (size_t i = 0; i < SLT_COUNT(pairs); i++) {
+    for (size_t u = 0; u < SLT_COUNT(units); u++) {
+      char text[500];
+      snprintf(text, sizeof text,
+               "n(t0) = 0; k(t0) = 0; x' = -x - 0.3*%g; x(t0) = %g;"
+               "state s [%s] { x' = 0; set n = n + 1; } from init;"
+               "automaton q { state a [%s] { set k = k + 1; } from init, b;"
+               " state b [%s] {} from a; }",
+               units[u], units[u], pairs[i][0], pairs[i][1], pairs[i][2]);
+      double n = 0.0;
+      double k = 0.0;
+      run(text, 3.0, &n, &k);
+      CHECK(n == 1.0 && k == 1.0, text);
+    }
+  }
 }

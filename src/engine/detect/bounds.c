@@ -58,25 +58,37 @@ static ModelDual boxed_state(const void* user, uint32_t state) {
   return (ModelDual){{x - pad, x + pad}, {rate - rate_pad, rate + rate_pad}};
 }
 
-/// g and its slope along the flow over the box; time is off by its rounding.
-static ModelDual enclose_box(EngSim* sim, uint32_t index, StatePad* pad) {
+/// The present values with the rates from before the instant.
+static ModelDual state_before(const void* user, uint32_t state) {
+  const EngSim* sim = ((const Box*)user)->sim;
+  double x = sim->x[state];
+  double rate = sim->values.before[sim->core.mode->state_env[state] + 1];
+  return (ModelDual){{x, x}, {rate, rate}};
+}
+
+/// g and its slope over the states as `dual` gives them; time is off by its rounding.
+static ModelDual enclose_g(EngSim* sim, uint32_t index, ModelStateDualFn* dual, Box box) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  Box box = {sim, pad};
   double t = sim->core.t;
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(t);
   ModelInterval time = {t - t_pad, t + t_pad};
   ModelDual g;
-  if (model_program_enclose_output(&mode->g_flow, context, sim->programs.dual, time, boxed_state,
-                                   &box, index, &g)) {
+  if (model_program_enclose_output(&mode->g_flow, context, sim->programs.dual, time, dual, &box,
+                                   index, &g)) {
     return g;
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->proof.x_dual[i] = boxed_state(&box, i);
+    sim->proof.x_dual[i] = dual(&box, i);
   }
   model_program_enclose(&mode->g_flow, context, sim->programs.dual, time, sim->proof.x_dual,
                         sim->proof.g_dual);
   return sim->proof.g_dual[index];
+}
+
+/// g and its slope along the flow over the box.
+static ModelDual enclose_box(EngSim* sim, uint32_t index, StatePad* pad) {
+  return enclose_g(sim, index, boxed_state, (Box){sim, pad});
 }
 
 /// Half of its width; 0 where nothing is known.
@@ -108,6 +120,12 @@ double eng_slope_rho(EngSim* sim, uint32_t index) {
 
 double eng_impulse_rho(EngSim* sim, uint32_t index) {
   return larger(half_width(enclose_box(sim, index, impulse_of_state).v), eng_rho(sim, index));
+}
+
+double eng_slope_before(EngSim* sim, uint32_t index) {
+  ModelInterval slope = enclose_g(sim, index, state_before, (Box){sim, NULL}).d;
+  bool sure = slope.lo > 0.0 || slope.hi < 0.0;
+  return sure && isfinite(slope.lo) && isfinite(slope.hi) ? 0.5 * (slope.lo + slope.hi) : 0.0;
 }
 
 double eng_window(EngSim* sim, uint32_t index) {

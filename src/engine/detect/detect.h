@@ -248,6 +248,8 @@ double eng_slope_rho(EngSim* sim, uint32_t index);
 bool eng_at_boundary(EngSim* sim, uint32_t index, double g);
 /// What the rounding of impulses may have done to g, beside rho.
 double eng_impulse_rho(EngSim* sim, uint32_t index);
+/// Slope of g here along the flow from before the present instant; 0 where rounding hides it.
+double eng_slope_before(EngSim* sim, uint32_t index);
 /// Half width of the window around zero of a relation that asks for one without a size.
 double eng_window(EngSim* sim, uint32_t index);
 /// Latched truths into the environment, after it was used for other modes.
