@@ -93,6 +93,7 @@ def unit_case(subject, law, label, scale=None, unit=1.0, shift=0.0, relation=1.0
     rewriter = units.Units(subject.names, scale, unit, shift, lambda: relation)
     text = tree.print_tree(rewriter.block(subject.statements))
     value = subject.columns_scaled(scale or {})
+    value.update({c: 1.0 / relation for c in subject.names.columns if c.endswith(".gap")})
     bits = all(math.frexp(abs(f))[0] == 0.5 for f in [unit, relation, *(scale or {}).values()]) and not shift
 
     def judge(run):

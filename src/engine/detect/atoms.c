@@ -16,6 +16,7 @@
 #define TANGENT_SIGMAS 10.0
 #define SLID_SIGMAS    10.0
 #define CLEAR_MARGINS  4.0
+#define CLEAR_TIMES    16.0
 
 uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
   uint32_t lo = 0;
@@ -354,11 +355,12 @@ static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahea
 static int heading(EngSim* sim, uint32_t index, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   bool released = was_released(sim, index);
-  // what rounding of g would be within a step is more than rounding of its slope
+  // what rounding of g would be within a step is more than rounding of its slope; that of a slope
+  // which was located at zero is as much larger as the time is than the step
   double h = sim->stepper->control.h_next;
   eng_control_margin(sim);
-  if (!released && h * fabs(gdot) > CLEAR_MARGINS * sim->proof.margin[index])
-    return gdot > 0.0 ? 1 : -1;
+  double clear = CLEAR_MARGINS * sim->proof.margin[index] * (h + CLEAR_TIMES * fabs(sim->core.t));
+  if (!released && h * (h * fabs(gdot)) > clear) return gdot > 0.0 ? 1 : -1;
   double noise = eng_slope_rho(sim, index);
   double ahead = 1.0;
   double change = slope_ahead(sim, index, gdot, &ahead);
@@ -371,6 +373,8 @@ static int heading(EngSim* sim, uint32_t index, double gdot) {
       return bend > 0.0 ? 1 : -1;
     }
   }
+  // the slope that was located at zero is off by the rounding of the time
+  noise += eng_time_rho(sim, bend);
   if (fabs(gdot) > noise) return gdot > 0.0 ? 1 : -1;
   if (bend < 0.0) atom->marks.tangential = true;
   return bend > 0.0 ? 1 : bend < 0.0 ? -1 : 0;

@@ -26,13 +26,18 @@ typedef struct Box {
   StatePad* pad;
 } Box;
 
+/// What rounding of its rate does to a state, where the stepper has the states of the mode.
+static double rounding_of_rate(const EngSim* sim, uint32_t state) {
+  return sim->scales.mode == sim->core.mode ? num_stepper_rounding(sim->stepper, state) : 0.0;
+}
+
 static double rounding_of_state(EngSim* sim, uint32_t state) {
   double own = DBL_EPSILON * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
-  return BERNSTEIN_ULPS * larger(own, num_stepper_rounding(sim->stepper, state));
+  return BERNSTEIN_ULPS * larger(own, rounding_of_rate(sim, state));
 }
 
 static double weight_of_state(EngSim* sim, uint32_t state) {
-  double rounding = NOISE_STEPS * num_stepper_rounding(sim->stepper, state);
+  double rounding = NOISE_STEPS * rounding_of_rate(sim, state);
   return STEPS * larger(eng_state_weight(sim, state, sim->x[state]), rounding);
 }
 

@@ -85,6 +85,7 @@ typedef struct EngScales {
   double* largest;        // per environment entry: largest magnitude so far
   uint32_t* stand_in;     // ... which entry stands for it; NULL: it does itself
   uint32_t* first;        // ... the first state of the present mode for which that one stands
+  const ModelMode* mode;  // whose states the stepper has; within an instant others may hold
   uint32_t* of_state;     // per state of the stepper: the entry that has its scale
   uint32_t* family;       // ... first state of its family
   uint64_t epoch;         // of the stepper's scales when they were last taken over
@@ -108,6 +109,8 @@ void eng_stiff_free(EngSim* sim);
 void eng_scales_init(EngSim* sim);
 /// The stepper is about to go on in the present mode.
 void eng_scales_enter(EngSim* sim);
+/// Another mode holds within an instant: whether the stepper has its states is found out.
+void eng_scales_follow(EngSim* sim);
 /// After a snapshot was restored.
 void eng_scales_rebind(EngSim* sim);
 /// Scale of the entry of the environment that a state or another variable has: the largest
@@ -124,6 +127,8 @@ void eng_scale_note(EngSim* sim, uint32_t env, double value);
 /// Absolute part of the error weight of an entry, and the weight for a value of it.
 double eng_absolute(EngSim* sim, uint32_t env);
 double eng_weight(EngSim* sim, uint32_t env, double value);
+/// The same for a state of the present mode where the stepper has those of another one.
+double eng_other_weight(const EngSim* sim, uint32_t state, double value);
 
 // ---- order.c: order selection -------------------------------------------------------------------
 

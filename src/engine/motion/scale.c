@@ -58,10 +58,22 @@ static void find_families(EngSim* sim, uint32_t count) {
   }
 }
 
+void eng_scales_follow(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelMode* known = sim->scales.mode;
+  if (known == mode) return;
+  take_over(sim);
+  bool same =
+      known && known->state_count == mode->state_count &&
+      memcmp(known->state_env, mode->state_env, mode->state_count * sizeof *mode->state_env) == 0;
+  if (same) sim->scales.mode = mode;
+}
+
 void eng_scales_enter(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   NumStepper* stepper = sim->stepper;
   take_over(sim);
+  sim->scales.mode = mode;
   sim->core.step.covered = 0.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     eng_scale_note(sim, mode->state_env[i], sim->x[i]);
@@ -77,6 +89,7 @@ void eng_scales_enter(EngSim* sim) {
 }
 
 void eng_scales_rebind(EngSim* sim) {
+  sim->scales.mode = sim->core.mode;
   sim->stepper->scales.family = sim->scales.family;
   sim->scales.epoch = UINT64_MAX;
 }
@@ -98,6 +111,13 @@ double eng_absolute(EngSim* sim, uint32_t env) {
 
 double eng_weight(EngSim* sim, uint32_t env, double value) {
   return eng_absolute(sim, env) + sim->options.rtol * fabs(value);
+}
+
+double eng_other_weight(const EngSim* sim, uint32_t state, double value) {
+  double scale = sim->scales.largest[entry_of(sim, sim->core.mode->state_env[state])];
+  double absolute =
+      isnan(sim->options.atol) ? NUM_SCALE_SHARE * sim->options.rtol * scale : sim->options.atol;
+  return absolute + sim->options.rtol * fabs(value);
 }
 
 // ---- rounding of rates --------------------------------------------------------------------------

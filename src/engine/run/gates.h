@@ -52,6 +52,7 @@ static inline uint32_t eng_nth(const uint32_t* list, uint32_t i) {
 
 /// The same for a state of the present mode.
 static inline double eng_state_weight(const EngSim* sim, uint32_t state, double value) {
+  if (ENG_UNLIKELY(sim->scales.mode != sim->core.mode)) return eng_other_weight(sim, state, value);
   double absolute = sim->stepper->atol[state];
   return (isfinite(absolute) ? absolute : 0.0) + sim->options.rtol * fabs(value);
 }

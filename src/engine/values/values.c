@@ -436,6 +436,7 @@ static void begin_mode(EngSim* sim, const ModelMode* mode) {
   // goes on from here is asked once the mode has settled
   sim->core.slide.count = 0;
   sim->core.mode = mode;
+  eng_scales_follow(sim);
   sim->dae.least = MODEL_NONE;  // blocks are numbered by mode
   sim->programs.tune_at = sim->programs.slot->tuned ? UINT64_MAX : 0;
   if (mode->id + 1 > sim->core.counts.modes) sim->core.counts.modes = mode->id + 1;
