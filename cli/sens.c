@@ -12,6 +12,7 @@ typedef enum SensOption {
   SENS_PARAMS = TRIAL_OPTION_COUNT,
   SENS_REACH,
   SENS_DIFFERENCES,
+  SENS_ADJOINT,
   SENS_VARY,
   SENS_SOBOL,
   SENS_SEED,
@@ -26,6 +27,7 @@ static const OptionSpec specs[SENS_OPTION_COUNT] = {
     [SENS_PARAMS] = {"--params", NULL, OPTION_VALUE},
     [SENS_REACH] = {"--reach", NULL, OPTION_VALUE},
     [SENS_DIFFERENCES] = {"--differences", NULL, OPTION_FLAG},
+    [SENS_ADJOINT] = {"--adjoint", NULL, OPTION_FLAG},
     [SENS_VARY] = {"--vary", NULL, OPTION_VALUE},
     [SENS_SOBOL] = {"--sobol", NULL, OPTION_VALUE},
     [SENS_SEED] = {"--seed", NULL, OPTION_VALUE},
@@ -45,7 +47,7 @@ typedef struct SensCommand {
   Trial trial;
   CliNames params;
   double reach;
-  bool differences;
+  bool differences, adjoint;
   CliTexts vary;
   uint64_t samples, seed, jobs;  // of variances; samples 0: derivatives are asked for
   const char* output;
@@ -71,6 +73,7 @@ static bool read_option(SensCommand* c, int option, const char* text) {
   case SENS_SEED: return option_count("--seed", text, 0, UINT64_MAX, &c->seed);
   case SENS_JOBS: return option_count("--jobs", text, 1, 1024, &c->jobs);
   case SENS_DIFFERENCES: c->differences = true; return true;
+  case SENS_ADJOINT: c->adjoint = true; return true;
   case SENS_OUTPUT: c->output = text; return true;
   case SENS_PLOT: c->plot = text; return true;
   default: return false;
@@ -196,6 +199,7 @@ static int compute(SensCommand* c) {
   options.t_end = c->trial.t_end;
   if (c->reach > 0.0) options.reach = c->reach;
   options.differences = c->differences;
+  options.adjoint = c->adjoint;
   options.on_derivative = take_derivative;
   options.cancel = is_cancelled;
   options.user = c;

@@ -328,6 +328,32 @@ SLT_API SltStatus slt_sensitivity_get(SltSensitivity* sensitivity, SltWhen when,
 /// Derivatives of the time of the last instant.
 /// @return as slt_sensitivity_get().
 SLT_API SltStatus slt_sensitivity_time(const SltSensitivity* sensitivity, double* out);
+/// The other way round, for many parameters: nothing is known along the run. What is asked for is
+/// marked as it comes by, and when the run is over one way back gives the derivatives of a weighted
+/// sum of all marks by all parameters. Memory grows with the steps of the run. Sliding, delays and
+/// constraints of the states are not differentiated backwards.
+/// @return as slt_sensitivity_create().
+SLT_API SltStatus slt_sensitivity_create_adjoint(SltSim* sim,
+                                                 const SltSensitivityParameter* parameters,
+                                                 uint32_t count, SltSensitivity** out);
+#define SLT_SENSITIVITY_STANDS UINT32_MAX
+/// Mark a quantity. Marks are numbered from 0 on, in the order of the calls.
+/// @param mark  its number; SLT_SENSITIVITY_STANDS: it does not move at all (a time that stands).
+/// @return SLT_OK, SLT_ERR_UNSUPPORTED: it is not known (see slt_sensitivity_gap()), or the
+///         sensitivities are not those of slt_sensitivity_create_adjoint(); SLT_ERR_ARGUMENT.
+SLT_API SltStatus slt_sensitivity_mark(SltSensitivity* sensitivity, SltWhen when,
+                                       SltQuantity quantity, uint32_t* mark);
+/// Mark the time of the last instant.
+/// @return as slt_sensitivity_mark().
+SLT_API SltStatus slt_sensitivity_mark_time(SltSensitivity* sensitivity, uint32_t* mark);
+/// Derivatives, by each of the parameters, of the sum of weights times marked quantities. May be
+/// asked for again with other weights.
+/// @param weights  one for each mark so far.
+/// @param out      one number for each parameter.
+/// @return SLT_OK, SLT_ERR_UNSUPPORTED: they are not known; SLT_ERR_ARGUMENT: another number of
+///         marks.
+SLT_API SltStatus slt_sensitivity_gradient(SltSensitivity* sensitivity, const double* weights,
+                                           uint32_t mark_count, double* out);
 /// What the run did that is not differentiated, and after which nothing is known: "a closed contact".
 /// @return static text; NULL: nothing.
 SLT_API const char* slt_sensitivity_gap(const SltSensitivity* sensitivity);
@@ -410,6 +436,7 @@ typedef struct SltSensOptions {
   double t_end;       ///< NaN: the experiment's, else 10
   double reach;       ///< how far the parameters are moved, relative [0.02]
   bool differences;   ///< follow nothing along the runs: a second way, for comparison [false]
+  bool adjoint;       ///< for many parameters: backwards, and one verdict for all of them [false]
   const SltOverride* settings;  ///< other constants of these runs
   uint32_t setting_count;
   SltDerivativeFn* on_derivative;

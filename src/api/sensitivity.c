@@ -16,6 +16,7 @@ struct SltSensitivity {
   Sensitivity* own;
   const Model* model;
   uint32_t count;
+  bool backwards;
 };
 
 static SltStatus find_parameter(const SltSim* sim, const SltSensitivityParameter* given,
@@ -29,8 +30,8 @@ static SltStatus find_parameter(const SltSim* sim, const SltSensitivityParameter
   return SLT_OK;
 }
 
-SltStatus slt_sensitivity_create(SltSim* sim, const SltSensitivityParameter* parameters,
-                                 uint32_t count, SltSensitivity** out) {
+static SltStatus create(SltSim* sim, const SltSensitivityParameter* parameters, uint32_t count,
+                        bool backwards, SltSensitivity** out) {
   if (!out) return SLT_ERR_ARGUMENT;
   *out = NULL;
   if (!sim || !parameters || count == 0 || eng_is_started(sim->engine)) return SLT_ERR_ARGUMENT;
@@ -39,7 +40,7 @@ SltStatus slt_sensitivity_create(SltSim* sim, const SltSensitivityParameter* par
   SltStatus status = found && s ? SLT_OK : SLT_ERR_NOMEM;
   for (uint32_t i = 0; status >= 0 && i < count; i++)
     status = find_parameter(sim, &parameters[i], &found[i]);
-  if (status >= 0) status = sensitivity_create(sim->engine, found, count, &s->own);
+  if (status >= 0) status = sensitivity_create(sim->engine, found, count, backwards, &s->own);
   free(found);
   if (status < 0) {
     free(s);
@@ -47,8 +48,19 @@ SltStatus slt_sensitivity_create(SltSim* sim, const SltSensitivityParameter* par
   }
   s->model = sim->model;
   s->count = count;
+  s->backwards = backwards;
   *out = s;
   return SLT_OK;
+}
+
+SltStatus slt_sensitivity_create(SltSim* sim, const SltSensitivityParameter* parameters,
+                                 uint32_t count, SltSensitivity** out) {
+  return create(sim, parameters, count, false, out);
+}
+
+SltStatus slt_sensitivity_create_adjoint(SltSim* sim, const SltSensitivityParameter* parameters,
+                                         uint32_t count, SltSensitivity** out) {
+  return create(sim, parameters, count, true, out);
 }
 
 void slt_sensitivity_free(SltSensitivity* sensitivity) {
@@ -67,13 +79,17 @@ double slt_sensitivity_node(const SltSensitivity* sensitivity, uint32_t node, do
   return sensitivity_node(sensitivity->own, node, weight);
 }
 
+static SensitivityWhen own_when(SltWhen when) {
+  if (when == SLT_WHEN_NOW) return SENSITIVITY_NOW;
+  return when == SLT_WHEN_BEFORE ? SENSITIVITY_BEFORE : SENSITIVITY_AFTER;
+}
+
 SltStatus slt_sensitivity_get(SltSensitivity* sensitivity, SltWhen when, SltQuantity q,
                               double* out) {
   if (!sensitivity || !out || (unsigned)when > SLT_WHEN_AFTER) return SLT_ERR_ARGUMENT;
+  if (sensitivity->backwards) return SLT_ERR_UNSUPPORTED;
   Sensitivity* s = sensitivity->own;
-  SensitivityWhen at = when == SLT_WHEN_NOW      ? SENSITIVITY_NOW
-                       : when == SLT_WHEN_BEFORE ? SENSITIVITY_BEFORE
-                                                 : SENSITIVITY_AFTER;
+  SensitivityWhen at = own_when(when);
   bool known = false;
   memset(out, 0, sensitivity->count * sizeof *out);
   switch (q.kind) {
@@ -95,8 +111,45 @@ SltStatus slt_sensitivity_get(SltSensitivity* sensitivity, SltWhen when, SltQuan
 
 SltStatus slt_sensitivity_time(const SltSensitivity* sensitivity, double* out) {
   if (!sensitivity || !out) return SLT_ERR_ARGUMENT;
+  if (sensitivity->backwards) return SLT_ERR_UNSUPPORTED;
   memcpy(out, sensitivity_of_time(sensitivity->own), sensitivity->count * sizeof *out);
   return sensitivity_gap(sensitivity->own) ? SLT_ERR_UNSUPPORTED : SLT_OK;
+}
+
+SltStatus slt_sensitivity_mark(SltSensitivity* sensitivity, SltWhen when, SltQuantity q,
+                               uint32_t* mark) {
+  if (!sensitivity || !mark || (unsigned)when > SLT_WHEN_AFTER) return SLT_ERR_ARGUMENT;
+  if (!sensitivity->backwards) return SLT_ERR_UNSUPPORTED;
+  Sensitivity* s = sensitivity->own;
+  SensitivityWhen at = own_when(when);
+  bool known = false;
+  *mark = SLT_SENSITIVITY_STANDS;
+  switch (q.kind) {
+  case SLT_KIND_VARIABLE:
+  case SLT_KIND_DERIVATIVE: known = sensitivity_mark_variable(s, at, q.index, q.order, mark); break;
+  case SLT_KIND_CONSTANT: known = sensitivity_mark_constant(s, q.index, mark); break;
+  case SLT_KIND_MACRO:
+    known = sensitivity_mark_term(s, at, &sensitivity->model->macros[q.index].value, mark);
+    break;
+  case SLT_KIND_TIME: known = when == SLT_WHEN_NOW || sensitivity_mark_time(s, mark); break;
+  case SLT_KIND_MODE:
+  default: return SLT_ERR_ARGUMENT;
+  }
+  return known ? SLT_OK : SLT_ERR_UNSUPPORTED;
+}
+
+SltStatus slt_sensitivity_mark_time(SltSensitivity* sensitivity, uint32_t* mark) {
+  if (!sensitivity || !mark) return SLT_ERR_ARGUMENT;
+  if (!sensitivity->backwards) return SLT_ERR_UNSUPPORTED;
+  return sensitivity_mark_time(sensitivity->own, mark) ? SLT_OK : SLT_ERR_UNSUPPORTED;
+}
+
+SltStatus slt_sensitivity_gradient(SltSensitivity* sensitivity, const double* weights,
+                                   uint32_t mark_count, double* out) {
+  if (!sensitivity || !out || (mark_count && !weights)) return SLT_ERR_ARGUMENT;
+  if (!sensitivity->backwards) return SLT_ERR_UNSUPPORTED;
+  if (mark_count != sensitivity_mark_count(sensitivity->own)) return SLT_ERR_ARGUMENT;
+  return sensitivity_gradient(sensitivity->own, weights, out) ? SLT_OK : SLT_ERR_UNSUPPORTED;
 }
 
 const char* slt_sensitivity_gap(const SltSensitivity* sensitivity) {

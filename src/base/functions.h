@@ -60,4 +60,12 @@ double base_polygamma(double n, double x);
   F(X, GAMMA, "gamma", base_gamma, -HUGE_VAL, HUGE_VAL, gamma_function(a), \
     FACTOR(MUL(SELF, POLYGAMMA(NUM(0.0), ARG))))
 
+#define BASE_FUNCTION_NAMED(X, NAME, ...) BASE_FUNCTION_##NAME,
+typedef enum BaseFunction {
+  BASE_FUNCTIONS(BASE_FUNCTION_NAMED, 0) BASE_FUNCTION_COUNT
+} BaseFunction;
+
+/// Derivative of a function at an argument where it has the value given, in numbers.
+double base_function_slope(BaseFunction function, double argument, double value);
+
 #endif

@@ -326,7 +326,7 @@ static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r
   uint64_t* at = calloc(set->column_count + 1, sizeof *at);
   if (!f.entries || !at) status = SLT_ERR_NOMEM;
   if (status >= 0 && jacobian) {
-    status = parameters_follow(fit->parameters, fit->n, sim, &f.slopes);
+    status = parameters_follow(fit->parameters, fit->n, sim, false, &f.slopes);
   }
   if (status >= 0) status = follow_set(set, sim, &f, at);
   free(f.entries);

@@ -301,35 +301,14 @@ double formula_value(const Formula* formula, const double* leaves) {
 
 // ---- derivatives --------------------------------------------------------------------------------
 
-// the slopes of functions.h over numbers
-#define NUM(x)          (x)
-#define ADD(x, y)       ((x) + (y))
-#define SUB(x, y)       ((x) - (y))
-#define MUL(x, y)       ((x) * (y))
-#define NEG(x)          (-(x))
-#define SQUARE(x)       ((x) * (x))
-#define POLYGAMMA(n, x) base_polygamma(n, x)
-#define CALL(NAME, x)   CALL_##NAME(x)
-#define CALL_COS(x)     base_cos(x)
-#define CALL_SIN(x)     base_sin(x)
-#define CALL_SQRT(x)    sqrt(x)
-#define CALL_COSH(x)    base_cosh(x)
-#define CALL_SINH(x)    base_sinh(x)
-#define CALL_EXP(x)     base_exp(x)
-#define FACTOR(e)       (e)
-#define DIVISOR(e)      (1.0 / (e))
-
-#define ARG  argument
-#define SELF self
-
 /// Derivative of a function of one argument at a point, and its value there.
 static double call_slope(uint32_t op, double argument, double self) {
   switch (op) {
-#define FORMULA_SLOPE(X, NAME, word, call, lo, hi, enclosure, slope) \
-  case FORMULA_##NAME: return slope;
+#define FORMULA_SLOPE(X, NAME, ...) \
+  case FORMULA_##NAME: return base_function_slope(BASE_FUNCTION_##NAME, argument, self);
     BASE_FUNCTIONS(FORMULA_SLOPE, 0)
-  case FORMULA_ABS: return ARG < 0.0 ? -1.0 : 1.0;
-  case FORMULA_SQRT: return 0.5 / SELF;
+  case FORMULA_ABS: return argument < 0.0 ? -1.0 : 1.0;
+  case FORMULA_SQRT: return 0.5 / self;
   default: return -1.0;
   }
 }

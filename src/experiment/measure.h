@@ -77,15 +77,17 @@ void track_clear(Track* track);
 /// Hash of the records up to a time.
 uint64_t track_at(const Track* track, double t);
 
+typedef struct SlopeRow SlopeRow;
+
 /// Derivatives of readings and measures along a run (slopes.c).
 typedef struct Slopes {
   SltSensitivity* run;
-  uint32_t count;    // of parameters
-  double* readings;  // a row for each; NaN where nothing is known
-  double* entered;   // ... of the time at which the state was entered
-  double* work;      // three rows
-  double* rows;      // a row for each measure
-  double* sizes;     // of the measures: how large what they are made of has been
+  uint32_t count;  // of parameters
+  SlopeRow* rows;  // of the readings, of the times their states were entered at, of the measures
+  size_t row_count;
+  uint32_t marks;  // so many so far, backwards
+  double* work;    // one number for each parameter
+  double* sizes;   // of the measures: how large what they are made of has been
 } Slopes;
 
 /// slt_measures_run() that also tells the sequence of events and derivatives; both may be NULL.
@@ -96,6 +98,7 @@ typedef struct SlopeRows {
   double* rows;      // a row of the parameters for each measure; NaN where nothing is known
   double* sizes;     // of the measures; may be NULL
   const char** gap;  // what the run did that is not differentiated; may be NULL
+  bool adjoint;      // backwards, for many parameters
 } SlopeRows;
 
 /// measures_follow() with derivatives by `count` parameters.
@@ -103,7 +106,7 @@ SltStatus measures_follow_slopes(const SltMeasures* measures, SltSim* sim, doubl
                                  const Parameter* parameters, uint32_t count, double* values,
                                  Track* track, const SlopeRows* out);
 /// Sensitivities of a run that is not started yet.
-SltStatus parameters_follow(const Parameter* parameters, uint32_t count, SltSim* sim,
+SltStatus parameters_follow(const Parameter* parameters, uint32_t count, SltSim* sim, bool adjoint,
                             SltSensitivity** out);
 /// Time after which nothing counts for a measure that has the value given.
 double measure_horizon(const SltMeasures* measures, uint32_t measure, const double* values);
@@ -143,7 +146,7 @@ SltStatus measuring_look(Measuring* m, double t);
 
 /// Room for a run with so many parameters.
 SltStatus slopes_create(Slopes* slopes, const SltMeasures* measures, SltSensitivity* run,
-                        uint32_t count);
+                        uint32_t count, bool adjoint);
 void slopes_clear(Slopes* slopes);
 /// The signal is the value of the reading from here on.
 void slopes_take(Measuring* m, uint32_t reading, SltWhen when);

@@ -149,7 +149,7 @@ static bool follow_slopes(Optimize* o, const double* u) {
     status = parameter_set(&o->parameters[i], sim, u[i] * o->scale[i]);
   if (status >= 0) {
     status = measures_follow_slopes(o->measures, sim, o->t_end, o->parameters, o->n, o->above, NULL,
-                                    &(SlopeRows){o->slopes, NULL, NULL});
+                                    &(SlopeRows){.rows = o->slopes});
   }
   slt_sim_free(sim);
   o->runs++;

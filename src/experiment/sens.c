@@ -37,11 +37,42 @@ static SltStatus set_others(const Sens* s, SltSim* sim) {
 static SltStatus set_parameters(const Sens* s, SltSim* sim, double value) {
   SLT_TRY(set_others(s, sim));
   for (uint32_t i = 0; i < s->count; i++) {
+    bool moves = i == s->present || (s->direction && value != 0.0);
+    double moved = s->direction ? s->at[i] + value * s->direction[i] : value;
     // what nobody has set keeps following the constants it is computed from
-    if (i != s->present && !s->given[i]) continue;
-    SLT_TRY(parameter_set(&s->parameters[i], sim, i == s->present ? value : s->at[i]));
+    if (!moves && !s->given[i]) continue;
+    SLT_TRY(parameter_set(&s->parameters[i], sim, moves ? moved : s->at[i]));
   }
   return SLT_OK;
+}
+
+/// Derivatives along the direction in which all parameters move, from those by each of them.
+static void project_rows(const Sens* s, const double* all, double* rows) {
+  for (uint32_t m = 0; m < slt_measures_count(s->measures); m++) {
+    rows[m] = 0.0;
+    for (uint32_t i = 0; i < s->count; i++)
+      rows[m] += all[(size_t)m * s->count + i] * s->direction[i];
+  }
+}
+
+/// A run that is followed backwards, moved by `value` along the direction.
+static SltStatus follow_back(Sens* s, SltSim* sim, double value, double* values, Track* track,
+                             double* rows) {
+  bool nominal = value == 0.0;
+  size_t size = (size_t)slt_measures_count(s->measures) * s->count;
+  double* all = nominal ? rows : calloc(size + 1, sizeof *all);
+  const char* gap = NULL;
+  if (!all) return SLT_ERR_NOMEM;
+  SlopeRows out = {all, nominal ? s->sizes : NULL, &gap, true};
+  SltStatus status = measures_follow_slopes(s->measures, sim, s->t_end, s->parameters, s->count,
+                                            values, track, &out);
+  if (nominal) {
+    s->gap = gap;
+    return status;
+  }
+  if (status >= 0) project_rows(s, all, rows);
+  free(all);
+  return status;
 }
 
 /// A run with one parameter moved to `value`; `rows`: with derivatives, else NULL.
@@ -53,11 +84,13 @@ static SltStatus run_once(Sens* s, const SltSimOptions* options, double value, d
   SltStatus status = set_parameters(s, sim, value);
   slt_sim_on_step(sim, ask_cancel, s);
   bool all = s->present == s->count;
-  if (status >= 0 && rows) {
+  if (status >= 0 && rows && s->direction) {
+    status = follow_back(s, sim, value, values, track, rows);
+  } else if (status >= 0 && rows) {
     const char* gap = NULL;
-    status = measures_follow_slopes(s->measures, sim, s->t_end,
-                                    &s->parameters[all ? 0 : s->present], all ? s->count : 1,
-                                    values, track, &(SlopeRows){rows, all ? s->sizes : NULL, &gap});
+    status = measures_follow_slopes(
+        s->measures, sim, s->t_end, &s->parameters[all ? 0 : s->present], all ? s->count : 1,
+        values, track, &(SlopeRows){rows, all ? s->sizes : NULL, &gap, false});
     if (all) s->gap = gap;
   } else if (status >= 0) {
     status = measures_follow(s->measures, sim, s->t_end, values, track, NULL);
@@ -76,7 +109,8 @@ static SltStatus run_at(Sens* s, double value, double* values, Track* track, dou
     options.method = "dop853";
     if (options.max_steps == 0) options.max_steps = SENS_STEPS;
     SltStatus status = run_once(s, &options, value, values, track, rows);
-    if (status >= 0 || status == SLT_ERR_CANCELLED || s->present != s->count) return status;
+    bool nominal = s->present == s->count && value == 0.0;
+    if (status >= 0 || status == SLT_ERR_CANCELLED || !nominal) return status;
     s->stiff = true;
   }
   return run_once(s, &s->sim, value, values, track, rows);
@@ -98,7 +132,8 @@ static SltStatus make_probe(Sens* s, double h, int side, bool slopes, Probe** ou
   if (!probe->values[side]) probe->values[side] = calloc(count + 1, sizeof(double));
   if (slopes) probe->slopes[side] = calloc(count + 1, sizeof(double));
   if (!probe->values[side] || (slopes && !probe->slopes[side])) return SLT_ERR_NOMEM;
-  double value = s->at[s->present] + (side ? h : -h);
+  double at = s->direction ? 0.0 : s->at[s->present];
+  double value = at + (side ? h : -h);
   SltStatus status =
       run_at(s, value, probe->values[side], &probe->track[side], probe->slopes[side]);
   if (status == SLT_ERR_CANCELLED || status == SLT_ERR_NOMEM) return status;
@@ -198,7 +233,8 @@ static SltStatus differentiate(Sens* s, uint32_t measure) {
     out.derivative = out.left = out.right = out.error = (double)NAN;
     out.reason = "the measure has no value";
   } else if (!s->options->differences) {
-    SLT_TRY(sens_along(s, measure, &out, &found));
+    double slope = s->nominal.slopes[0][(size_t)measure * s->count + s->present];
+    SLT_TRY(sens_along(s, measure, slope, &out, &found));
   }
   if (!found) {
     out.by_differences = s->options->differences ? "asked for"
@@ -275,6 +311,77 @@ static double parameter_scale(const Sens* s) {
   return scale > 0.0 ? scale : 1.0;
 }
 
+// ---- backwards ----------------------------------------------------------------------------------
+
+/// All parameters move, each by its own size, no two of them alike: an event that grazes or ties
+/// shows itself whichever of them it depends on.
+static void choose_direction(Sens* s) {
+  for (uint32_t i = 0; i < s->count; i++) {
+    double turn = 0.618033988749895 * (i + 1);
+    double size = 0.5 + (turn - floor(turn));
+    double scale = fabs(s->at[i]);
+    s->direction[i] = (i % 2 ? -size : size) * (scale > 0.0 ? scale : 1.0);
+  }
+}
+
+/// One verdict for all parameters, from runs beside them; false: another way has to be gone.
+static SltStatus judge_together(Sens* s, SltDerivative* verdicts, bool* good) {
+  uint32_t measures = slt_measures_count(s->measures);
+  double* along = calloc(measures + 1, sizeof *along);
+  if (!along) return SLT_ERR_NOMEM;
+  project_rows(s, s->nominal.slopes[0], along);
+  SltStatus status = SLT_OK;
+  s->scale = 1.0;
+  for (uint32_t m = 0; status >= 0 && *good && m < measures; m++) {
+    bool found = false;
+    status = sens_along(s, m, along[m], &verdicts[m], &found);
+    *good = found && verdicts[m].verdict == SLT_DERIVATIVE_EXISTS;
+  }
+  free(along);
+  return status;
+}
+
+/// What was found backwards, with the error that the common direction has.
+static void give_all(const Sens* s, const SltDerivative* verdicts) {
+  uint32_t measures = slt_measures_count(s->measures);
+  for (uint32_t i = 0; i < s->count; i++) {
+    for (uint32_t m = 0; m < measures; m++) {
+      double slope = s->nominal.slopes[0][(size_t)m * s->count + i];
+      SltDerivative out = {.measure = slt_measures_name(s->measures, m),
+                           .parameter = s->parameters[i].name,
+                           .at = s->at[i],
+                           .value = s->nominal.values[0][m],
+                           .derivative = slope,
+                           .left = slope,
+                           .right = slope,
+                           .error = verdicts[m].error / fabs(s->direction[i]),
+                           .verdict = SLT_DERIVATIVE_EXISTS,
+                           .changes_at = {(double)NAN, (double)NAN}};
+      if (s->options->on_derivative) s->options->on_derivative(s->options->user, &out);
+    }
+  }
+}
+
+/// `done` false: something is not differentiated backwards, or has no derivative.
+static SltStatus follow_together(Sens* s, SltProblem* problem, bool* done) {
+  uint32_t measures = slt_measures_count(s->measures);
+  SltDerivative* verdicts = calloc(measures + 1, sizeof *verdicts);
+  s->direction = calloc(s->count + 1, sizeof *s->direction);
+  SltStatus status = verdicts && s->direction ? SLT_OK : SLT_ERR_NOMEM;
+  if (status >= 0) {
+    choose_direction(s);
+    status = run_nominal(s, problem);
+  }
+  *done = status >= 0 && !s->gap;
+  if (*done) status = judge_together(s, verdicts, done);
+  if (status >= 0 && *done) give_all(s, verdicts);
+  forget_probes(s);
+  free(verdicts);
+  free(s->direction);
+  s->direction = NULL;
+  return status;
+}
+
 static SltStatus follow_parameter(Sens* s) {
   s->scale = parameter_scale(s);
   for (int side = 0; side < 2; side++)
@@ -303,8 +410,10 @@ SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measures,
   if (isnan(s->sim.rtol)) s->sim.rtol = 1e-12;
   if (isnan(s->sim.atol)) s->sim.atol = 1e-15;
   SltStatus status = prepare(s, parameters, at, problem);
-  if (status >= 0) status = run_nominal(s, problem);
-  for (uint32_t i = 0; status >= 0 && i < count; i++) {
+  bool done = false;
+  if (status >= 0 && options->adjoint) status = follow_together(s, problem, &done);
+  if (status >= 0 && !done) status = run_nominal(s, problem);
+  for (uint32_t i = 0; status >= 0 && !done && i < count; i++) {
     s->present = i;
     status = follow_parameter(s);
     forget_probes(s);

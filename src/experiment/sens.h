@@ -29,10 +29,11 @@ typedef struct Sens {
   double* at;
   bool* given;  // by the caller: to be set in every run
   uint32_t count;
-  Probe nominal;    // its side 0; `slopes` has a row of all parameters for each measure
-  double* sizes;    // ... and how large what a measure is made of has been
-  const char* gap;  // what it did that is not differentiated
-  bool stiff;       // methods of high order take too many steps
+  Probe nominal;      // its side 0; `slopes` has a row of all parameters for each measure
+  double* sizes;      // ... and how large what a measure is made of has been
+  const char* gap;    // what it did that is not differentiated
+  bool stiff;         // methods of high order take too many steps
+  double* direction;  // backwards: in which all parameters move together; else NULL
   // of the present parameter
   uint32_t present;
   double scale;
@@ -50,7 +51,8 @@ uint64_t sens_signature(const Sens* s, const Probe* probe, int side, uint32_t me
 
 /// Derivative, sides, error and verdict.
 SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out);
-/// The same from derivatives along the runs; `found` false: they are not known, or not believed.
-SltStatus sens_along(Sens* s, uint32_t measure, SltDerivative* out, bool* found);
+/// The same from derivatives along the runs, `slope` the one at the parameter itself; `found`
+/// false: they are not known, or not believed.
+SltStatus sens_along(Sens* s, uint32_t measure, double slope, SltDerivative* out, bool* found);
 
 #endif

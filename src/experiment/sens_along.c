@@ -111,8 +111,7 @@ static void judge(const Side sides[2], double slope, double noise, SltDerivative
   out->error = left && right ? 0.0 : out->error;
 }
 
-SltStatus sens_along(Sens* s, uint32_t measure, SltDerivative* out, bool* found) {
-  double slope = s->nominal.slopes[0][(size_t)measure * s->count + s->present];
+SltStatus sens_along(Sens* s, uint32_t measure, double slope, SltDerivative* out, bool* found) {
   Side sides[2] = {{0}};
   *found = false;
   for (int side = 0; side < 2; side++)

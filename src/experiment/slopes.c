@@ -4,41 +4,149 @@
 // derivatives there; what is read at an event, those along its moving time. A maximum inside of the
 // motion does not move with its time to first order. An integral has, beside the integral of the
 // derivative, what each moving event cuts off and adds.
+//
+// A row holds derivatives by the parameters, or, where the run is differentiated backwards, what of
+// the marked quantities it is made of.
 #include "experiment/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+// ---- rows ---------------------------------------------------------------------------------------
+
+typedef struct SlopePart {
+  uint32_t mark;
+  double factor;
+} SlopePart;
+
+struct SlopeRow {
+  bool unknown;
+  double* by;  // the parameters; NULL: backwards
+  SlopePart* parts;
+  size_t count, capacity;
+};
+
+static void row_clear(const Slopes* slopes, SlopeRow* row) {
+  row->unknown = false;
+  row->count = 0;
+  if (row->by) memset(row->by, 0, slopes->count * sizeof *row->by);
+}
+
+static void add_part(SlopeRow* row, uint32_t mark, double factor) {
+  if (row->count == row->capacity) {
+    size_t capacity = row->capacity ? 2 * row->capacity : 8;
+    SlopePart* parts = realloc(row->parts, capacity * sizeof *parts);
+    if (!parts) {
+      row->unknown = true;
+      return;
+    }
+    row->parts = parts;
+    row->capacity = capacity;
+  }
+  row->parts[row->count++] = (SlopePart){mark, factor};
+}
+
+static void add_numbers(const Slopes* slopes, SlopeRow* row, double factor, const double* by) {
+  for (uint32_t k = 0; k < slopes->count; k++)
+    row->by[k] += factor * by[k];
+}
+
+/// row += factor * other.
+static void row_add(const Slopes* slopes, SlopeRow* row, double factor, const SlopeRow* other) {
+  row->unknown |= other->unknown;
+  if (row->by) add_numbers(slopes, row, factor, other->by);
+  for (size_t i = 0; i < other->count; i++)
+    add_part(row, other->parts[i].mark, factor * other->parts[i].factor);
+}
+
+static void row_scale(const Slopes* slopes, SlopeRow* row, double factor) {
+  for (uint32_t k = 0; row->by && k < slopes->count; k++)
+    row->by[k] *= factor;
+  for (size_t i = 0; i < row->count; i++)
+    row->parts[i].factor *= factor;
+}
+
+static void add_mark(Slopes* slopes, SlopeRow* row, uint32_t mark, double factor) {
+  slopes->marks = mark + 1;
+  add_part(row, mark, factor);
+}
+
+/// row += factor * what a quantity is.
+static void row_add_quantity(Slopes* slopes, SlopeRow* row, double factor, SltWhen when,
+                             SltQuantity q) {
+  uint32_t mark = SLT_SENSITIVITY_STANDS;
+  if (row->by) {
+    row->unknown |= slt_sensitivity_get(slopes->run, when, q, slopes->work) < 0;
+    if (!row->unknown) add_numbers(slopes, row, factor, slopes->work);
+    return;
+  }
+  bool known = slt_sensitivity_mark(slopes->run, when, q, &mark) >= 0;
+  row->unknown |= !known;
+  if (known && mark != SLT_SENSITIVITY_STANDS) add_mark(slopes, row, mark, factor);
+}
+
+/// row += factor * the time of the last instant.
+static void row_add_time(Slopes* slopes, SlopeRow* row, double factor) {
+  uint32_t mark = 0;
+  if (row->by) {
+    row->unknown |= slt_sensitivity_time(slopes->run, slopes->work) < 0;
+    if (!row->unknown) add_numbers(slopes, row, factor, slopes->work);
+    return;
+  }
+  bool known = slt_sensitivity_mark_time(slopes->run, &mark) >= 0;
+  row->unknown |= !known;
+  if (known) add_mark(slopes, row, mark, factor);
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+static size_t row_count(const SltMeasures* measures) {
+  return 2 * (size_t)measures->reading_count + measures->count + 1;
+}
+
 SltStatus slopes_create(Slopes* slopes, const SltMeasures* measures, SltSensitivity* run,
-                        uint32_t count) {
-  size_t rows = 2 * (size_t)measures->reading_count + measures->count + 3;
-  size_t need = rows * count + measures->count;
-  *slopes = (Slopes){.run = run, .count = count, .readings = calloc(need, sizeof(double))};
-  if (!slopes->readings) return SLT_ERR_NOMEM;
-  slopes->entered = slopes->readings + (size_t)measures->reading_count * count;
-  slopes->work = slopes->entered + (size_t)measures->reading_count * count;
-  slopes->rows = slopes->work + 3 * (size_t)count;
-  slopes->sizes = slopes->rows + (size_t)measures->count * count;
+                        uint32_t count, bool adjoint) {
+  size_t rows = row_count(measures);
+  size_t numbers = (1 + (adjoint ? 0 : rows)) * count + measures->count;
+  *slopes = (Slopes){.run = run,
+                     .count = count,
+                     .row_count = rows,
+                     .rows = calloc(rows, sizeof *slopes->rows),
+                     .work = calloc(numbers, sizeof *slopes->work)};
+  if (!slopes->rows || !slopes->work) return SLT_ERR_NOMEM;
+  slopes->sizes = slopes->work + count;
+  for (size_t i = 0; !adjoint && i < rows; i++)
+    slopes->rows[i].by = slopes->sizes + measures->count + i * count;
   return SLT_OK;
 }
 
 void slopes_clear(Slopes* slopes) {
-  free(slopes->readings);
+  for (size_t i = 0; slopes->rows && i < slopes->row_count; i++)
+    free(slopes->rows[i].parts);
+  free(slopes->rows);
+  free(slopes->work);
   *slopes = (Slopes){0};
 }
 
-static double* reading_row(const Measuring* m, uint32_t reading) {
-  return m->slopes->readings + (size_t)reading * m->slopes->count;
+static SlopeRow* reading_row(const Measuring* m, uint32_t reading) {
+  return &m->slopes->rows[reading];
 }
 
-static void fill(const Measuring* m, double* row, double value) {
-  for (uint32_t k = 0; k < m->slopes->count; k++)
-    row[k] = value;
+/// Row of the time at which the state of a reading was entered.
+static SlopeRow* entered_row(const Measuring* m, uint32_t reading) {
+  return &m->slopes->rows[m->measures->reading_count + reading];
 }
 
-/// Derivatives of a signal into `row`; NaN where they are not known.
-static void signal_row(Measuring* m, const Reading* reading, SltWhen when, double* row) {
+static SlopeRow* measure_row(const Measuring* m, uint32_t measure) {
+  return &m->slopes->rows[2 * m->measures->reading_count + measure];
+}
+
+// ---- signals ------------------------------------------------------------------------------------
+
+/// row += factor * derivatives of a signal.
+static void add_signal(Measuring* m, const Reading* reading, SltWhen when, double factor,
+                       SlopeRow* row) {
   double leaves[MEASURE_LEAVES] = {0.0};
   double partials[MEASURE_LEAVES];
   uint32_t count = m->measures->quantity_count;
@@ -49,21 +157,16 @@ static void signal_row(Measuring* m, const Reading* reading, SltWhen when, doubl
     leaves[i] = before ? slt_sim_get_before(m->sim, q) : slt_sim_get(m->sim, q);
   }
   formula_partials(&reading->signal, leaves, count, partials);
-  double* part = m->slopes->work;
-  fill(m, row, 0.0);
   for (uint32_t i = 0; i < count; i++) {
     if (!(reading->reads >> i & 1) || partials[i] == 0.0) continue;
-    if (slt_sensitivity_get(m->slopes->run, when, m->measures->quantities[i], part) < 0) {
-      fill(m, row, (double)NAN);
-      return;
-    }
-    for (uint32_t k = 0; k < m->slopes->count; k++)
-      row[k] += partials[i] * part[k];
+    row_add_quantity(m->slopes, row, factor * partials[i], when, m->measures->quantities[i]);
   }
 }
 
 void slopes_take(Measuring* m, uint32_t reading, SltWhen when) {
-  signal_row(m, &m->measures->readings[reading], when, reading_row(m, reading));
+  SlopeRow* row = reading_row(m, reading);
+  row_clear(m->slopes, row);
+  add_signal(m, &m->measures->readings[reading], when, 1.0, row);
 }
 
 // ---- integrals ----------------------------------------------------------------------------------
@@ -73,13 +176,12 @@ static bool is_integral(ReadingKind kind) {
 }
 
 SltStatus slopes_take_stretch(Measuring* m) {
-  double* row = m->slopes->work + m->slopes->count;
   for (uint32_t i = 0; i < m->measures->reading_count; i++) {
     const Reading* reading = &m->measures->readings[i];
-    double* sum = reading_row(m, i);
-    if (!is_integral(reading->kind) || isnan(sum[0])) continue;
+    SlopeRow* sum = reading_row(m, i);
+    if (!is_integral(reading->kind) || sum->unknown) continue;
     if (!formula_is_smooth(&reading->signal) || slt_sensitivity_gap(m->slopes->run)) {
-      fill(m, sum, (double)NAN);
+      sum->unknown = true;
       continue;
     }
     for (uint32_t node = 0; node < SLT_SENSITIVITY_NODES; node++) {
@@ -87,52 +189,41 @@ SltStatus slopes_take_stretch(Measuring* m) {
       double t = slt_sensitivity_node(m->slopes->run, node, &weight);
       SLT_TRY(measuring_look(m, t));
       if (reading->kind == READING_RMS) weight *= 2.0 * measuring_signal(m, reading, false);
-      signal_row(m, reading, SLT_WHEN_NOW, row);
-      for (uint32_t k = 0; k < m->slopes->count; k++)
-        sum[k] += weight * row[k];
+      add_signal(m, reading, SLT_WHEN_NOW, weight, sum);
     }
   }
   return SLT_OK;
 }
 
 void slopes_take_jump(Measuring* m, bool stops) {
-  double* time = m->slopes->work;
-  bool known = slt_sensitivity_time(m->slopes->run, time) >= 0;
   for (uint32_t i = 0; i < m->measures->reading_count; i++) {
     const Reading* reading = &m->measures->readings[i];
     if (!is_integral(reading->kind)) continue;
-    double* sum = reading_row(m, i);
     double before = measuring_signal(m, reading, true);
     double after = stops ? 0.0 : measuring_signal(m, reading, false);
     double jump = reading->kind == READING_RMS ? before * before - after * after : before - after;
-    for (uint32_t k = 0; k < m->slopes->count; k++)
-      sum[k] = known ? sum[k] + (jump == 0.0 ? 0.0 : jump * time[k]) : (double)NAN;
+    if (jump != 0.0) row_add_time(m->slopes, reading_row(m, i), jump);
   }
 }
 
 // ---- states -------------------------------------------------------------------------------------
 
-/// Derivatives of the present time: of an event, or of the begin or end of the run.
-static void time_row(const Measuring* m, bool event, double* row) {
-  fill(m, row, 0.0);
-  if (event && slt_sensitivity_time(m->slopes->run, row) < 0) fill(m, row, (double)NAN);
-}
-
 void slopes_enter(Measuring* m, uint32_t reading, bool event) {
   const Reading* model = &m->measures->readings[reading];
-  double* entered = m->slopes->entered + (size_t)reading * m->slopes->count;
-  time_row(m, event, entered);
+  SlopeRow* entered = entered_row(m, reading);
+  row_clear(m->slopes, entered);
+  if (event) row_add_time(m->slopes, entered, 1.0);
   bool here = model->kind == READING_TIME && (double)m->states[reading].entries == model->number;
-  if (here) memcpy(reading_row(m, reading), entered, m->slopes->count * sizeof *entered);
+  if (!here) return;
+  row_clear(m->slopes, reading_row(m, reading));
+  row_add(m->slopes, reading_row(m, reading), 1.0, entered);
 }
 
 void slopes_leave(Measuring* m, uint32_t reading, bool event) {
-  const double* entered = m->slopes->entered + (size_t)reading * m->slopes->count;
-  double* time = m->slopes->work;
   if (m->measures->readings[reading].kind != READING_DURATION) return;
-  time_row(m, event, time);
-  for (uint32_t k = 0; k < m->slopes->count; k++)
-    reading_row(m, reading)[k] += time[k] - entered[k];
+  SlopeRow* row = reading_row(m, reading);
+  if (event) row_add_time(m->slopes, row, 1.0);
+  row_add(m->slopes, row, -1.0, entered_row(m, reading));
 }
 
 // ---- results ------------------------------------------------------------------------------------
@@ -140,32 +231,28 @@ void slopes_leave(Measuring* m, uint32_t reading, bool event) {
 /// The row of a reading when the run is over.
 static void conclude_reading(Measuring* m, uint32_t i, const double* readings) {
   const Reading* reading = &m->measures->readings[i];
-  double* row = reading_row(m, i);
-  double* time = m->slopes->work + m->slopes->count;
+  Slopes* slopes = m->slopes;
+  SlopeRow* row = reading_row(m, i);
   double span = slt_sim_time(m->sim) - m->t_start;
-  time_row(m, m->stopped, time);
+  double value = readings[i];
   switch (reading->kind) {
   case READING_END: slopes_take(m, i, m->stopped ? SLT_WHEN_AFTER : SLT_WHEN_NOW); break;
-  case READING_QUANTILE: fill(m, row, (double)NAN); break;
+  case READING_QUANTILE: row->unknown = true; break;
   case READING_MEAN:
-    for (uint32_t k = 0; k < m->slopes->count; k++)
-      row[k] = (row[k] - readings[i] * time[k]) / span;
+    if (m->stopped) row_add_time(slopes, row, -value);
+    row_scale(slopes, row, 1.0 / span);
     break;
   case READING_RMS:
-    for (uint32_t k = 0; k < m->slopes->count; k++) {
-      double square = readings[i] * readings[i];
-      row[k] = (row[k] - square * time[k]) / (2.0 * readings[i] * span);
-    }
+    if (m->stopped) row_add_time(slopes, row, -value * value);
+    row_scale(slopes, row, 1.0 / (2.0 * value * span));
     break;
   case READING_CONSTANT:
-    if (slt_sensitivity_get(m->slopes->run, SLT_WHEN_AFTER,
-                            m->measures->quantities[reading->measure], row) < 0) {
-      fill(m, row, (double)NAN);
-    }
+    row_clear(slopes, row);
+    row_add_quantity(slopes, row, 1.0, SLT_WHEN_AFTER, m->measures->quantities[reading->measure]);
     break;
   case READING_MEASURE:
-    memcpy(row, m->slopes->rows + (size_t)reading->measure * m->slopes->count,
-           m->slopes->count * sizeof *row);
+    row_clear(slopes, row);
+    row_add(slopes, row, 1.0, measure_row(m, reading->measure));
     break;
   case READING_START:
   case READING_AT:
@@ -180,7 +267,6 @@ static void conclude_reading(Measuring* m, uint32_t i, const double* readings) {
 }
 
 void slopes_conclude(Measuring* m, const double* readings) {
-  uint32_t count = m->slopes->count;
   uint32_t done = 0;
   double partials[MEASURE_LEAVES];
   for (uint32_t k = 0; k < m->measures->count; k++) {
@@ -189,20 +275,46 @@ void slopes_conclude(Measuring* m, const double* readings) {
     for (; done < m->measures->reading_count && wanted >> done; done++)
       conclude_reading(m, done, readings);
     formula_partials(formula, readings, m->measures->reading_count, partials);
-    double* row = m->slopes->rows + (size_t)k * count;
-    fill(m, row, 0.0);
+    SlopeRow* row = measure_row(m, k);
+    row_clear(m->slopes, row);
     for (uint32_t i = 0; i < m->measures->reading_count; i++) {
       if (partials[i] == 0.0) continue;
       m->slopes->sizes[k] += fabs(partials[i]) * fmax(fabs(readings[i]), m->states[i].scale);
-      for (uint32_t p = 0; p < count; p++)
-        row[p] += partials[i] * reading_row(m, i)[p];
+      row_add(m->slopes, row, partials[i], reading_row(m, i));
     }
+  }
+}
+
+/// Back from the marks to the parameters.
+static bool gradient_of(const Slopes* slopes, const SlopeRow* row, double* out) {
+  double* weights = calloc((size_t)slopes->marks + 1, sizeof *weights);
+  if (!weights) return false;
+  for (size_t i = 0; i < row->count; i++)
+    weights[row->parts[i].mark] += row->parts[i].factor;
+  bool known = slt_sensitivity_gradient(slopes->run, weights, slopes->marks, out) >= 0;
+  free(weights);
+  return known;
+}
+
+/// Rows of the measures as numbers; NaN where they are not known.
+static void give_rows(const Slopes* slopes, const SltMeasures* measures, double* out) {
+  const SlopeRow* rows = slopes->rows + 2 * (size_t)measures->reading_count;
+  for (uint32_t m = 0; m < measures->count; m++) {
+    double* to = out + (size_t)m * slopes->count;
+    bool known = !rows[m].unknown;
+    if (known && rows[m].by) {
+      memcpy(to, rows[m].by, slopes->count * sizeof *to);
+    } else if (known) {
+      known = gradient_of(slopes, &rows[m], to);
+    }
+    for (uint32_t k = 0; !known && k < slopes->count; k++)
+      to[k] = (double)NAN;
   }
 }
 
 // ---- runs ---------------------------------------------------------------------------------------
 
-SltStatus parameters_follow(const Parameter* parameters, uint32_t count, SltSim* sim,
+SltStatus parameters_follow(const Parameter* parameters, uint32_t count, SltSim* sim, bool adjoint,
                             SltSensitivity** out) {
   SltSensitivityParameter* names = calloc(count + 1, sizeof *names);
   if (!names) return SLT_ERR_NOMEM;
@@ -210,7 +322,8 @@ SltStatus parameters_follow(const Parameter* parameters, uint32_t count, SltSim*
     bool initial = parameters[i].kind == PARAMETER_INITIAL;
     names[i] = (SltSensitivityParameter){parameters[i].bare, initial};
   }
-  SltStatus status = slt_sensitivity_create(sim, names, count, out);
+  SltStatus status = adjoint ? slt_sensitivity_create_adjoint(sim, names, count, out)
+                             : slt_sensitivity_create(sim, names, count, out);
   free(names);
   return status;
 }
@@ -220,11 +333,11 @@ SltStatus measures_follow_slopes(const SltMeasures* measures, SltSim* sim, doubl
                                  Track* track, const SlopeRows* out) {
   SltSensitivity* run = NULL;
   Slopes slopes = {0};
-  SltStatus status = parameters_follow(parameters, count, sim, &run);
-  if (status >= 0) status = slopes_create(&slopes, measures, run, count);
+  SltStatus status = parameters_follow(parameters, count, sim, out->adjoint, &run);
+  if (status >= 0) status = slopes_create(&slopes, measures, run, count, out->adjoint);
   if (status >= 0) status = measures_follow(measures, sim, t_end, values, track, &slopes);
   if (status >= 0) {
-    memcpy(out->rows, slopes.rows, (size_t)measures->count * count * sizeof *out->rows);
+    give_rows(&slopes, measures, out->rows);
     if (out->sizes) memcpy(out->sizes, slopes.sizes, measures->count * sizeof *out->sizes);
   }
   if (out->gap && run) *out->gap = slt_sensitivity_gap(run);

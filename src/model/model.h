@@ -694,6 +694,12 @@ bool model_term_tangent(const ModelTerm* term, const ModelContext* context, cons
                         const double* env, double t, const ModelSeeds* seeds, double* room,
                         double* out, double* d_out);
 
+/// The other way round (adjoint.c): weights of the outputs to weights of what a program reads, which
+/// is the time, the states, and the inputs in their order; they are added to `bars`. False: an
+/// operation has no derivative that is known, or reads a past.
+bool model_program_adjoint(const ModelProgram* program, const ModelContext* context,
+                           const double* read, const double* weights, double* bars);
+
 // ---------------------------------------------------------------------------------------------
 // tables
 

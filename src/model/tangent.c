@@ -2,8 +2,7 @@
 //
 // The tape on values with derivatives: forward mode, several directions at once. What a block of
 // equations is solved for is differentiated through the equations, not through the iteration.
-#include "model/model.h"
-#include "model/operations.h"
+#include "model/derivative.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,27 +18,7 @@ typedef struct Tape {
   const ModelSeeds* seeds;
 } Tape;
 
-#define NUM(x)          (x)
-#define ADD(x, y)       ((x) + (y))
-#define SUB(x, y)       ((x) - (y))
-#define MUL(x, y)       ((x) * (y))
-#define NEG(x)          (-(x))
-#define SQUARE(x)       ((x) * (x))
-#define POLYGAMMA(n, x) base_polygamma(n, x)
-#define CALL(NAME, x)   CALL_##NAME(x)
-#define CALL_COS(x)     base_cos(x)
-#define CALL_SIN(x)     base_sin(x)
-#define CALL_SQRT(x)    sqrt(x)
-#define CALL_COSH(x)    base_cosh(x)
-#define CALL_SINH(x)    base_sinh(x)
-#define CALL_EXP(x)     base_exp(x)
-#define FACTOR(e)       (e)
-#define DIVISOR(e)      (1.0 / (e))
-#define ARG             a
-#define SELF            self
-
-/// The value of an operation on numbers; false for those that are none.
-static bool op_value(uint32_t op, double a, double b, double* value) {
+bool model_op_value(uint32_t op, double a, double b, double* value) {
   switch (op) {
 #define UNARY(name, result) BINARY(name, result)
 #define BINARY(name, result) \
@@ -51,13 +30,12 @@ static bool op_value(uint32_t op, double a, double b, double* value) {
   }
 }
 
-/// Derivatives of an operation with respect to its operands; those of steps are 0.
-static void op_slopes(uint32_t op, double a, double b, double self, double* da, double* db) {
+void model_op_slopes(uint32_t op, double a, double b, double self, double* da, double* db) {
   *da = 0.0;
   *db = 0.0;
   switch (op) {
-#define SLOPE(X, NAME, word, call, lo, hi, enclosure, slope) \
-  case MODEL_OP_##NAME: *da = slope; break;
+#define SLOPE(X, NAME, ...) \
+  case MODEL_OP_##NAME: *da = base_function_slope(BASE_FUNCTION_##NAME, a, self); break;
     BASE_FUNCTIONS(SLOPE, 0)
 #undef SLOPE
   case MODEL_OP_MOVE: *da = 1.0; break;
@@ -171,8 +149,7 @@ static void subtract_row(uint32_t count, double* a, uint32_t i, uint32_t k, doub
   }
 }
 
-/// x := a^-1 x for n rows of a and n rows of `count`, by elimination with row pivoting.
-static bool eliminate(uint32_t n, uint32_t count, double* a, double* x) {
+bool model_eliminate(uint32_t n, uint32_t count, double* a, double* x) {
   for (uint32_t k = 0; k < n; k++) {
     uint32_t best = k;
     for (uint32_t i = k + 1; i < n; i++) {
@@ -213,7 +190,7 @@ static bool differentiate_block(const Tape* tape, const ModelSolve* solve, const
     for (uint32_t k = 0; k < count; k++)
       x[(size_t)i * count + k] = -tape->d[(size_t)solve->residuals[i] * count + k];
   }
-  bool good = eliminate(n, count, a, x);
+  bool good = model_eliminate(n, count, a, x);
   for (uint32_t i = 0; good && i < n; i++)
     memcpy(tape->d + (size_t)solve->unknowns[i] * count, x + (size_t)i * count, count * sizeof *x);
   free(a);
@@ -263,10 +240,10 @@ static bool run_code(const Tape* tape, const ModelInstr* pc) {
     double a = tape->regs[pc->a];
     double b = two ? tape->regs[pc->b] : 0.0;
     double value = 0.0;
-    if (pc->op != MODEL_OP_SOLVE && op_value(pc->op, a, b, &value)) {
+    if (pc->op != MODEL_OP_SOLVE && model_op_value(pc->op, a, b, &value)) {
       double da = 0.0;
       double db = 0.0;
-      if (tape->count) op_slopes(pc->op, a, b, value, &da, &db);
+      if (tape->count) model_op_slopes(pc->op, a, b, value, &da, &db);
       combine(tape, pc->dst, da, pc->a, db, two ? pc->b : pc->a);
       tape->regs[pc->dst] = value;
       continue;

@@ -4,6 +4,11 @@
 
 #include "sensitivity/sensitivity.h"
 
+/// States whose stretch is one system of equations; of more it is iterated.
+#define SENSITIVITY_DIRECT 40
+
+typedef struct Trail Trail;
+
 /// A point of the run and how it moves with the parameters: rows of `count` numbers.
 typedef struct SensitivityPoint {
   const ModelMode* mode;
@@ -61,7 +66,9 @@ struct Sensitivity {
   EngSim* sim;
   const Model* model;
   SensitivityParameter* parameters;
-  uint32_t count;
+  uint32_t parameter_count;
+  uint32_t count;  // directions that rows have: one for each parameter, none with a trail
+  Trail* trail;    // what happens is written down for going back through it; NULL: it is not
   EngObserver observer;
   const char* gap;
   SensitivityPoint now;            // where the motion was followed to; its time stands
@@ -92,16 +99,49 @@ bool sensitivity_flow(Sensitivity* s, double t, const double* x, double* f);
 /// differences of high order: there is no program for it. `d_env` NULL: the environment stands.
 bool sensitivity_sliding(Sensitivity* s, double t, const double* x, double d_t, const double* d_x,
                          const double* d_env, double* d_f, double* d_alpha);
+/// Weights of the begin and the nodes of a stretch for what is at `c` of its length, or its slope.
+void sensitivity_weights(const Collocation* method, double c, int order, double* weight);
 /// Rows of the states at time t of the last stretch.
-void sensitivity_interpolate(const Sensitivity* s, double t, double* rows);
+void sensitivity_interpolate(Sensitivity* s, double t, double* rows);
 /// `after` becomes the begin of a motion.
 void sensitivity_take_over(Sensitivity* s);
-/// Value and row of a term.
+/// Value and row of a term; with a trail it is the row to pass through.
 bool sensitivity_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term, double* value,
                       double* row);
 
 /// Rows of initial values that constraints determine (start.c); false: they are not known.
 bool sensitivity_start_constrained(Sensitivity* s);
+
+// ---- backwards (adjoint.c) ----------------------------------------------------------------------
+
+bool trail_create(Sensitivity* s);
+void trail_free(Sensitivity* s);
+/// Rows are numbered: a place of one of the points, the time of the instant, one to pass through,
+/// what an instant evaluates.
+enum { TRAIL_NOW, TRAIL_LOOK, TRAIL_BEFORE, TRAIL_AFTER, TRAIL_SPACES };
+uint32_t trail_space(const Sensitivity* s, const SensitivityPoint* point);
+uint32_t trail_place(const Sensitivity* s, const SensitivityPoint* point, uint32_t place);
+uint32_t trail_time(const Sensitivity* s);
+uint32_t trail_scratch(const Sensitivity* s);
+uint32_t trail_assigned(const Sensitivity* s, uint32_t i);
+/// What becomes of rows, as adjoint.c lists it.
+void trail_seed(Sensitivity* s, uint32_t reg, uint32_t parameter);
+void trail_zero(Sensitivity* s, uint32_t reg);
+void trail_unknown(Sensitivity* s, uint32_t reg);
+void trail_copy(Sensitivity* s, const SensitivityPoint* to, const SensitivityPoint* from);
+void trail_move(Sensitivity* s, uint32_t to, uint32_t from);
+void trail_add(Sensitivity* s, uint32_t to, double factor, uint32_t from);
+void trail_flow(Sensitivity* s, const SensitivityPoint* point, double sign, const ModelMode* mode,
+                const double* f);
+void trail_program(Sensitivity* s, const SensitivityPoint* point, bool timed, const double* x,
+                   const double* env);
+void trail_term(Sensitivity* s, uint32_t reg, const SensitivityPoint* point, const ModelTerm* term,
+                bool timed, const double* env);
+void trail_crossing(Sensitivity* s, uint32_t index, double slope, const double* x);
+void trail_stretch(Sensitivity* s, const double* x);
+void trail_interpolate(Sensitivity* s, const ModelMode* mode, const double* weights);
+/// The row is asked for; the number of the mark.
+uint32_t trail_mark(Sensitivity* s, uint32_t reg);
 
 // ---- delays (past.c) ----------------------------------------------------------------------------
 

@@ -56,23 +56,6 @@ static const double* find(const RowList* list, uint32_t count, double t) {
 
 // ---- reading ------------------------------------------------------------------------------------
 
-/// Weights of the points of a piece for the value at `c` of its length, or the slope there.
-static void weigh(const Collocation* method, double c, int order, double* weight) {
-  double at[POINTS] = {0.0};
-  memcpy(at + 1, method->c, SENSITIVITY_NODES * sizeof *at);
-  for (int j = 0; j < POINTS; j++) {
-    double value = 1.0;
-    double slope = 0.0;
-    for (int i = 0; i < POINTS; i++) {
-      if (i == j) continue;
-      double factor = (c - at[i]) / (at[j] - at[i]);
-      slope = slope * factor + value / (at[j] - at[i]);
-      value *= factor;
-    }
-    weight[j] = order ? slope : value;
-  }
-}
-
 /// The piece that the run itself reads at a time: at a jump that has not arrived yet the one before
 /// it, and from then on the one behind it.
 static const double* piece_at(const Sensitivity* s, const ModelPast* view, const RowList* list,
@@ -109,7 +92,7 @@ bool sensitivity_past_row(void* user, uint32_t table, double at, int order, doub
   double length = piece[1] - piece[0];
   double weight[POINTS];
   double c = length > 0.0 ? (at - piece[0]) / length : 1.0;
-  weigh(&s->collocation, fmin(fmax(c, 0.0), 1.0), order, weight);
+  sensitivity_weights(&s->collocation, fmin(fmax(c, 0.0), 1.0), order, weight);
   for (uint32_t k = 0; k < s->count; k++) {
     double sum = 0.0;
     for (int j = 0; j < POINTS; j++)

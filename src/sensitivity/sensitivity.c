@@ -86,6 +86,7 @@ static bool differentiate_computed(Sensitivity* s, SensitivityPoint* point, cons
   }
   for (uint32_t i = 0; i < full->output_count; i++)
     set_row(s, point, mode->full_env[i], d + (size_t)i * s->count);
+  if (s->trail) trail_program(s, point, time != NULL, x, env);
   return true;
 }
 
@@ -98,21 +99,25 @@ static bool complete(Sensitivity* s, SensitivityPoint* point, const double* time
 
 // ---- the start ----------------------------------------------------------------------------------
 
+/// With a trail the row is number `reg` there.
 static bool term_row(Sensitivity* s, const SensitivityPoint* point, const ModelTerm* term,
-                     const double* time, double* value, double* row) {
+                     const double* time, uint32_t reg, double* value, double* row) {
   ModelSeeds seeds = sensitivity_seeds(s, s->count, 0);
   seeds.time = time;
   seeds.env = point->d;
   double* regs = sensitivity_room(s, &s->regs, model_tangent_room(&term->shape->program, s->count));
-  return regs && model_term_tangent(term, eng_flow_context(s->sim), s->model->numbers,
-                                    values_of(s, point), point->t, &seeds, regs, value, row);
+  bool known = regs && model_term_tangent(term, eng_flow_context(s->sim), s->model->numbers,
+                                          values_of(s, point), point->t, &seeds, regs, value, row);
+  if (known && s->trail) trail_term(s, reg, point, term, time != NULL, values_of(s, point));
+  return known;
 }
 
 /// Which parameter something is; count: none.
 static uint32_t parameter_of(const Sensitivity* s, bool initial, uint32_t index, uint32_t order) {
   uint32_t k = 0;
-  while (k < s->count && (s->parameters[k].initial != initial || s->parameters[k].index != index ||
-                          (initial && s->parameters[k].order != order))) {
+  while (k < s->parameter_count &&
+         (s->parameters[k].initial != initial || s->parameters[k].index != index ||
+          (initial && s->parameters[k].order != order))) {
     k++;
   }
   return k;
@@ -120,13 +125,18 @@ static uint32_t parameter_of(const Sensitivity* s, bool initial, uint32_t index,
 
 /// Row of a constant or an initial value: it is a parameter, or given, or computed from others.
 static bool start_row(Sensitivity* s, uint32_t parameter, bool given, const ModelTerm* term,
-                      double* value, double* row) {
+                      uint32_t place, double* value, double* row) {
+  uint32_t reg = trail_place(s, &s->after, place);
   memset(row, 0, s->count * sizeof *row);
-  if (parameter < s->count) {
-    row[parameter] = 1.0;
+  if (parameter < s->parameter_count) {
+    if (s->trail) {
+      trail_seed(s, reg, parameter);
+    } else {
+      row[parameter] = 1.0;
+    }
     return true;
   }
-  return given || term_row(s, &s->after, term, NULL, value, row);
+  return given || term_row(s, &s->after, term, NULL, reg, value, row);
 }
 
 static void start_constants(Sensitivity* s, double* row) {
@@ -134,7 +144,7 @@ static void start_constants(Sensitivity* s, double* row) {
     const ModelParam* param = &s->model->params[p];
     double value = 0.0;
     uint32_t k = parameter_of(s, false, p, 0);
-    if (!start_row(s, k, eng_param_given(s->sim, p), &param->value, &value, row)) {
+    if (!start_row(s, k, eng_param_given(s->sim, p), &param->value, param->env, &value, row)) {
       sensitivity_lose(s, "a constant without a derivative");
     }
     set_row(s, &s->after, param->env, row);
@@ -152,7 +162,8 @@ static void start_values(Sensitivity* s, double* row) {
     double value = env[var->env + start->order];
     uint32_t k = parameter_of(s, true, start->var, start->order);
     bool given = eng_start_given(s->sim, i);
-    if (!start_row(s, k, given, &start->value, &value, row)) {
+    uint32_t place = var->env + start->order;
+    if (!start_row(s, k, given, &start->value, place, &value, row)) {
       sensitivity_lose(s, "an initial value without a derivative");
     }
     set_row(s, &s->after, var->env + start->order, row);
@@ -161,6 +172,7 @@ static void start_values(Sensitivity* s, double* row) {
                 same(value, env[var->env + start->order]);
     if (!kept) sensitivity_lose(s, "initial values that the equations determine");
   }
+  if (constrained && s->trail) sensitivity_lose(s, "constraints of the states, on the way back");
   if (constrained && !s->gap && !sensitivity_start_constrained(s)) {
     sensitivity_lose(s, "initial values that the equations leave open");
   }
@@ -182,13 +194,15 @@ static void keep_values(Sensitivity* s, SensitivityPoint* point) {
   }
 }
 
-static void copy_rows(const Sensitivity* s, SensitivityPoint* to, const SensitivityPoint* from) {
+static void copy_rows(Sensitivity* s, SensitivityPoint* to, const SensitivityPoint* from) {
+  if (s->trail) trail_copy(s, to, from);
   memcpy(to->d, from->d, (size_t)s->model->env_count * s->count * sizeof(double));
 }
 
 static void begin_run(Sensitivity* s) {
   s->begun = true;
-  double* row = sensitivity_room(s, &s->rows, s->count);
+  if (s->trail && s->model->delay_count) sensitivity_lose(s, "a delay, on the way back");
+  double* row = sensitivity_room(s, &s->rows, (size_t)s->count + 1);
   keep_values(s, &s->after);
   if (!row) return;
   start_constants(s, row);
@@ -233,16 +247,20 @@ static bool crossing_row(Sensitivity* s, uint32_t index, const double* x, const 
   const double* moves = d + (size_t)index * width;
   for (uint32_t k = 0; k < s->count; k++)
     row[k] = -moves[k] / moves[s->count];
+  if (s->trail) trail_crossing(s, index, moves[s->count], x);
   return moves[s->count] != 0.0;
 }
 
 static bool schedule_row(Sensitivity* s, const EngCause* cause, double* row) {
   const ModelSchedule* schedule = &s->model->schedules[cause->index];
-  double* period = sensitivity_room(s, &s->matrix, s->count);
+  double* period = sensitivity_room(s, &s->matrix, (size_t)s->count + 1);
   double value = 0.0;
-  if (!period || !term_row(s, &s->before, &schedule->start, NULL, &value, row)) return false;
+  uint32_t time = trail_time(s);
+  uint32_t scratch = trail_scratch(s);
+  if (!period || !term_row(s, &s->before, &schedule->start, NULL, time, &value, row)) return false;
   if (!schedule->periodic) return true;
-  if (!term_row(s, &s->before, &schedule->period, NULL, &value, period)) return false;
+  if (!term_row(s, &s->before, &schedule->period, NULL, scratch, &value, period)) return false;
+  if (s->trail) trail_add(s, time, (double)cause->number, scratch);
   for (uint32_t k = 0; k < s->count; k++)
     row[k] += (double)cause->number * period[k];
   return true;
@@ -285,7 +303,7 @@ static bool time_row(Sensitivity* s, const double* x, const double* f) {
     switch (cause.reason) {
     case ENG_REASON_LOCATED: known = crossing_row(s, cause.index, x, f, s->time); break;
     case ENG_REASON_SCHEDULE: known = schedule_row(s, &cause, s->time); break;
-    case ENG_REASON_EXIT: known = exit_row(s, cause.index, x, f, s->time); break;
+    case ENG_REASON_EXIT: known = !s->trail && exit_row(s, cause.index, x, f, s->time); break;
     case ENG_REASON_ARRIVAL:
       known = sensitivity_arrival_row(s, cause.index, cause.origin, s->time);
       break;
@@ -308,11 +326,12 @@ static void arrive(Sensitivity* s) {
     sensitivity_lose(s, "motion whose flow has no derivative that is known");
     return;
   }
+  copy_rows(s, &s->before, &s->now);
   if (!time_row(s, x, f)) {
     sensitivity_lose(s, "an event whose time has no derivative that is known");
     return;
   }
-  copy_rows(s, &s->before, &s->now);
+  if (s->trail) trail_flow(s, &s->before, 1.0, mode, f);
   for (uint32_t i = 0; i < n; i++) {
     double* row = row_of(s, &s->before, mode->state_env[i]);
     for (uint32_t k = 0; k < s->count; k++)
@@ -326,6 +345,7 @@ static void arrive(Sensitivity* s) {
 static void forget_computed(Sensitivity* s, SensitivityPoint* point) {
   for (uint32_t i = 0; i < point->mode->full.output_count; i++) {
     double* row = row_of(s, point, point->mode->full_env[i]);
+    if (s->trail) trail_unknown(s, trail_place(s, point, point->mode->full_env[i]));
     for (uint32_t k = 0; k < s->count; k++)
       row[k] = (double)NAN;
   }
@@ -379,7 +399,8 @@ static void evaluates(void* user, uint32_t action, double value) {
   double* row = assigned->rows + (size_t)assigned->count * s->count;
   double check = 0.0;
   SensitivityPoint point = {.t = eng_time(s->sim), .d = s->after.d};
-  bool known = term_row(s, &point, &model->value, s->time, &check, row) && same(check, value);
+  uint32_t reg = trail_assigned(s, assigned->count);
+  bool known = term_row(s, &point, &model->value, s->time, reg, &check, row) && same(check, value);
   for (uint32_t k = 0; known && k < s->count; k++)
     known = !isnan(row[k]);
   if (!known) sensitivity_lose(s, "an assignment without a derivative");
@@ -392,6 +413,8 @@ static void assigns(void* user) {
   for (uint32_t i = 0; !s->gap && i < s->assigned.count; i++) {
     set_row(s, &s->after, s->assigned.place[i], s->assigned.rows + (size_t)i * s->count);
     s->assigned.is[s->assigned.place[i]] = 1;
+    if (!s->trail) continue;
+    trail_move(s, trail_place(s, &s->after, s->assigned.place[i]), trail_assigned(s, i));
   }
   s->stale |= s->assigned.count > 0;
   s->assigned.count = 0;
@@ -409,6 +432,7 @@ static void check_place(Sensitivity* s, uint32_t place, bool zero) {
   if (same(value, expected)) return;
   if (zero && value == 0.0) {
     set_row(s, &s->after, place, NULL);
+    if (s->trail) trail_zero(s, trail_place(s, &s->after, place));
     return;
   }
   sensitivity_lose(s, "values that the equations of a mode determine when it is entered");
@@ -430,6 +454,10 @@ static void ends(void* user) {
     uint32_t place = model->automata[a].entry_env;
     bool entered = place != MODEL_NONE && s->after.env[place] != s->before.env[place];
     if (entered) set_row(s, &s->after, place, s->time);
+    if (entered && s->trail) {
+      trail_zero(s, trail_place(s, &s->after, place));
+      trail_add(s, trail_place(s, &s->after, place), 1.0, trail_time(s));
+    }
   }
   if (model->delay_count) sensitivity_past_instant(s);
   s->open = true;
@@ -453,6 +481,7 @@ void sensitivity_take_over(Sensitivity* s) {
     for (uint32_t k = 0; k < s->count; k++)
       row[k] -= x[n + i] * s->time[k];
   }
+  if (s->trail) trail_flow(s, &s->now, -1.0, mode, x + n);
   s->now.t = s->after.t;
   s->now.mode = mode;
   s->look.t = (double)NAN;
@@ -502,7 +531,7 @@ static bool is_known(const Sensitivity* s, const double* row) {
 
 bool sensitivity_of_variable(Sensitivity* s, SensitivityWhen when, uint32_t var, uint32_t order,
                              double* out) {
-  if (s->gap) return false;
+  if (s->gap || s->trail) return false;
   SensitivityPoint* point = point_at(s, when);
   if (order >= s->model->vars[var].slots) return false;
   if (is_computed(point->mode, var, order) && !complete(s, point, time_at(s, when))) return false;
@@ -517,7 +546,7 @@ bool sensitivity_of_constant(const Sensitivity* s, uint32_t param, double* out) 
 
 bool sensitivity_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term, double* value,
                       double* row) {
-  return term_row(s, point_at(s, when), term, time_at(s, when), value, row);
+  return term_row(s, point_at(s, when), term, time_at(s, when), trail_scratch(s), value, row);
 }
 
 bool sensitivity_of_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term, double* out) {
@@ -527,6 +556,35 @@ bool sensitivity_of_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* 
   if (!point->env) eng_env(s->sim);
   return complete(s, point, time_at(s, when)) && sensitivity_term(s, when, term, &value, out) &&
          is_known(s, out);
+}
+
+bool sensitivity_mark_variable(Sensitivity* s, SensitivityWhen when, uint32_t var, uint32_t order,
+                               uint32_t* mark) {
+  if (s->gap || !s->trail || order >= s->model->vars[var].slots) return false;
+  SensitivityPoint* point = point_at(s, when);
+  if (is_computed(point->mode, var, order) && !complete(s, point, time_at(s, when))) return false;
+  *mark = trail_mark(s, trail_place(s, point, s->model->vars[var].env + order));
+  return true;
+}
+
+bool sensitivity_mark_constant(Sensitivity* s, uint32_t param, uint32_t* mark) {
+  if (s->gap || !s->trail) return false;
+  *mark = trail_mark(s, trail_place(s, &s->after, s->model->params[param].env));
+  return true;
+}
+
+bool sensitivity_mark_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term,
+                           uint32_t* mark) {
+  double value = 0.0;
+  if (!s->trail || !sensitivity_of_term(s, when, term, &value)) return false;
+  *mark = trail_mark(s, trail_scratch(s));
+  return true;
+}
+
+bool sensitivity_mark_time(Sensitivity* s, uint32_t* mark) {
+  if (s->gap || !s->trail) return false;
+  *mark = trail_mark(s, trail_time(s));
+  return true;
 }
 
 const double* sensitivity_of_time(const Sensitivity* s) {
@@ -564,7 +622,7 @@ static void each_block(Sensitivity* s, bool* good, bool back) {
     void** at;
     size_t count, size;
   } blocks[] = {
-      {(void**)&s->parameters, s->count, sizeof *s->parameters},
+      {(void**)&s->parameters, s->parameter_count, sizeof *s->parameters},
       {(void**)&s->now.d, rows, sizeof(double)},
       {(void**)&s->look.d, rows, sizeof(double)},
       {(void**)&s->before.d, rows, sizeof(double)},
@@ -589,17 +647,19 @@ static void each_block(Sensitivity* s, bool* good, bool back) {
 }
 
 SltStatus sensitivity_create(EngSim* sim, const SensitivityParameter* parameters, uint32_t count,
-                             Sensitivity** out) {
+                             bool backwards, Sensitivity** out) {
   bool good = true;
   *out = NULL;
   Sensitivity* s = take(1, sizeof *s, &good);
   if (!s) return SLT_ERR_NOMEM;
   s->sim = sim;
   s->model = eng_model(sim);
-  s->count = count;
+  s->parameter_count = count;
+  s->count = backwards ? 0 : count;
   s->assigned.capacity = 2 * s->model->action_count + 16;
   s->look.t = (double)NAN;
   each_block(s, &good, false);
+  if (good && backwards) good = trail_create(s);
   if (!good) {
     sensitivity_free(s);
     return SLT_ERR_NOMEM;
@@ -626,5 +686,6 @@ void sensitivity_free(Sensitivity* s) {
   for (uint32_t i = 0; s->past && i < s->model->delay_count; i++)
     give_room(&s->past[i].room);
   each_block(s, NULL, true);
+  trail_free(s);
   give(s, 1, sizeof *s);
 }

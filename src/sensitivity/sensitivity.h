@@ -12,6 +12,7 @@
 //   start.c        initial values that constraints determine
 //   variation.c    the variational equations along a stretch of motion
 //   past.c         delayed variables
+//   adjoint.c      the way back, from what was asked to all parameters
 //   linear.c       the equations of a mode to first order
 #ifndef SALTUS_SENSITIVITY_H
 #define SALTUS_SENSITIVITY_H
@@ -27,9 +28,10 @@ typedef struct SensitivityParameter {
 
 typedef struct Sensitivity Sensitivity;
 
-/// Follow a run that is not started yet.
+/// Follow a run that is not started yet. `backwards`: nothing is known along the run; what is
+/// marked can be differentiated by all parameters when it is over.
 SltStatus sensitivity_create(EngSim* sim, const SensitivityParameter* parameters, uint32_t count,
-                             Sensitivity** out);
+                             bool backwards, Sensitivity** out);
 void sensitivity_free(Sensitivity* s);
 
 /// The motion from where it was followed to, up to `until`, which is at most the end of the
@@ -53,6 +55,17 @@ bool sensitivity_of_variable(Sensitivity* s, SensitivityWhen when, uint32_t var,
                              double* out);
 bool sensitivity_of_constant(const Sensitivity* s, uint32_t param, double* out);
 bool sensitivity_of_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term, double* out);
+/// The same of a run that is followed backwards: marks are numbered from 0 on.
+bool sensitivity_mark_variable(Sensitivity* s, SensitivityWhen when, uint32_t var, uint32_t order,
+                               uint32_t* mark);
+bool sensitivity_mark_constant(Sensitivity* s, uint32_t param, uint32_t* mark);
+bool sensitivity_mark_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term,
+                           uint32_t* mark);
+bool sensitivity_mark_time(Sensitivity* s, uint32_t* mark);
+uint32_t sensitivity_mark_count(const Sensitivity* s);
+/// Derivatives, by all parameters, of the sum of weights times what was marked; false: they are not
+/// known.
+bool sensitivity_gradient(Sensitivity* s, const double* weights, double* gradient);
 /// ... and of the time of the last instant.
 const double* sensitivity_of_time(const Sensitivity* s);
 

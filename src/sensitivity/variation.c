@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define NODES       SENSITIVITY_NODES
-#define DIRECT_MAX  40     // states whose system is solved at once
 #define SWEEPS      80     // of the iteration
 #define SWEEP_SMALL 1e-15  // change of the last one
 #define SHIFT       1e-3   // of differences, relative
@@ -69,21 +68,31 @@ double sensitivity_node(const Sensitivity* s, uint32_t node, double* weight) {
   return s->stretch.a + s->collocation.c[node] * s->stretch.h;
 }
 
+void sensitivity_weights(const Collocation* method, double c, int order, double* weight) {
+  double at[NODES + 1] = {0.0};
+  memcpy(at + 1, method->c, NODES * sizeof *at);
+  for (int j = 0; j <= NODES; j++) {
+    double value = 1.0;
+    double slope = 0.0;
+    for (int i = 0; i <= NODES; i++) {
+      if (i == j) continue;
+      double factor = (c - at[i]) / (at[j] - at[i]);
+      slope = slope * factor + value / (at[j] - at[i]);
+      value *= factor;
+    }
+    weight[j] = order ? slope : value;
+  }
+}
+
 /// s is the integral of its derivative, which is a polynomial through the nodes: s itself is one
 /// through the begin and the nodes.
-void sensitivity_interpolate(const Sensitivity* s, double t, double* rows) {
+void sensitivity_interpolate(Sensitivity* s, double t, double* rows) {
   const Stretch* stretch = &s->stretch;
   size_t size = (size_t)stretch->n * s->count;
   double c = stretch->h > 0.0 ? (t - stretch->a) / stretch->h : 1.0;
-  double weight[NODES + 1] = {0.0};
-  double at[NODES + 1] = {0.0};
-  memcpy(at + 1, s->collocation.c, NODES * sizeof *at);
-  for (int j = 0; j <= NODES; j++) {
-    weight[j] = 1.0;
-    for (int i = 0; i <= NODES; i++) {
-      if (i != j) weight[j] *= (c - at[i]) / (at[j] - at[i]);
-    }
-  }
+  double weight[NODES + 1];
+  sensitivity_weights(&s->collocation, c, 0, weight);
+  if (s->trail) trail_interpolate(s, eng_mode(s->sim), weight);
   for (size_t i = 0; i < size; i++) {
     double sum = weight[0] * stretch->begin[i];
     for (int j = 0; j < NODES; j++)
@@ -360,11 +369,14 @@ SltStatus sensitivity_stretch(Sensitivity* s, double until) {
   if (motion == ENG_MOTION_SLIDING && s->model->delay_count) {
     sensitivity_lose(s, "a delay while sliding");
   }
+  if (motion == ENG_MOTION_SLIDING && s->trail) sensitivity_lose(s, "sliding, on the way back");
   if (s->gap || !(until > s->now.t) || !make_stretch(s, until)) return SLT_OK;
   double* x = node_states(s);
   if (!x) return SLT_OK;
-  bool direct = motion == ENG_MOTION_MODE && mode->state_count <= DIRECT_MAX;
-  bool good = mode->state_count == 0 || (direct ? solve_direct(s, x) : solve_iterated(s, x));
+  if (s->trail) trail_stretch(s, x);
+  bool direct = motion == ENG_MOTION_MODE && mode->state_count <= SENSITIVITY_DIRECT;
+  bool good = mode->state_count == 0 || s->count == 0 ||
+              (direct ? solve_direct(s, x) : solve_iterated(s, x));
   if (!good) sensitivity_lose(s, "motion whose flow has no derivative that is known");
   size_t size = (size_t)s->stretch.n * s->count;
   for (uint32_t i = 0; i < s->stretch.n; i++) {

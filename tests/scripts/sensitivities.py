@@ -24,8 +24,25 @@ class Sens(cli_case.CliCase):
     def sens(self, text, params, *measures, options=()):
         self.write("m.lisma", text)
         arguments = [part for m in measures for part in ("-m", m)]
-        result = self.good("sens", "m.lisma", "--params", params, *arguments, "-q", "-o", "-", *options)
+        rows = self.table("m.lisma", params, arguments, options)
+        if "--differences" not in options:
+            self.backwards(rows, self.table("m.lisma", params, arguments, (*options, "--adjoint")), text)
+        return rows
+
+    def table(self, path, params, arguments, options):
+        result = self.good("sens", path, "--params", params, *arguments, "-q", "-o", "-", *options)
         return {(r["measure"], r["parameter"]): r for r in csv.DictReader(io.StringIO(result.out))}
+
+    def backwards(self, rows, other, text):
+        """What is found backwards is what is found forwards."""
+        for key, row in rows.items():
+            back = other[key]
+            if row["verdict"] != "exists":
+                self.assertNotEqual(back["verdict"], "exists", (row, back, text))
+                continue
+            self.assertEqual(back["verdict"], "exists", (row, back, text))
+            a, b = float(row["derivative"]), float(back["derivative"])
+            self.assertLessEqual(abs(a - b), 1e-10*max(abs(a), abs(b)) + 1e-13, (row, back, text))
 
     def near(self, row, expected, tolerance=1e-9):
         self.assertEqual(row["verdict"], "exists", row)

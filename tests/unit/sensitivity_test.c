@@ -151,6 +151,113 @@ TEST(operations_are_differentiated) {
   }
 }
 
+/// Derivatives of a quantity at the end of a run by each parameter, forwards and backwards.
+static void both_ways(const char* text, const char* name, double t_end,
+                      const SltSensitivityParameter* parameters, uint32_t count) {
+  double rows[2][8];
+  SltModel* model = compile(text);
+  for (int way = 0; way < 2; way++) {
+    SltSim* sim = create(model);
+    SltSensitivity* s = NULL;
+    SltQuantity q;
+    SltStatus made = way ? slt_sensitivity_create_adjoint(sim, parameters, count, &s)
+                         : slt_sensitivity_create(sim, parameters, count, &s);
+    CHECK(made == SLT_OK && slt_sim_find(sim, name, &q) == SLT_OK, text);
+    follow(sim, s, t_end);
+    CHECK(slt_sensitivity_gap(s) == NULL, text);
+    if (way) {
+      uint32_t marks[3];
+      CHECK(slt_sensitivity_mark(s, SLT_WHEN_NOW, q, &marks[0]) == SLT_OK && marks[0] == 0, text);
+      CHECK(slt_sensitivity_mark(s, SLT_WHEN_BEFORE, q, &marks[1]) == SLT_OK, text);
+      CHECK(slt_sensitivity_mark_time(s, &marks[2]) == SLT_OK && marks[2] == 2, text);
+      const double weights[3] = {1.0, 0.25, -0.5};
+      CHECK(slt_sensitivity_gradient(s, weights, 2, rows[1]) == SLT_ERR_ARGUMENT, "too few");
+      CHECK(slt_sensitivity_gradient(s, weights, 3, rows[1]) == SLT_OK, text);
+      CHECK(slt_sensitivity_get(s, SLT_WHEN_NOW, q, rows[0]) == SLT_ERR_UNSUPPORTED, "forwards");
+    } else {
+      double before[8];
+      double time[8];
+      uint32_t mark = 0;
+      CHECK(slt_sensitivity_get(s, SLT_WHEN_NOW, q, rows[0]) == SLT_OK, text);
+      CHECK(slt_sensitivity_get(s, SLT_WHEN_BEFORE, q, before) == SLT_OK, text);
+      CHECK(slt_sensitivity_time(s, time) == SLT_OK, text);
+      for (uint32_t k = 0; k < count; k++)
+        rows[0][k] += 0.25 * before[k] - 0.5 * time[k];
+      CHECK(slt_sensitivity_mark(s, SLT_WHEN_NOW, q, &mark) == SLT_ERR_UNSUPPORTED, "backwards");
+      CHECK(slt_sensitivity_mark_time(s, &mark) == SLT_ERR_UNSUPPORTED, "backwards");
+      CHECK(slt_sensitivity_gradient(s, time, 0, before) == SLT_ERR_UNSUPPORTED, "backwards");
+    }
+    slt_sensitivity_free(s);
+    slt_sim_free(sim);
+  }
+  for (uint32_t k = 0; k < count; k++)
+    CHECK_NEAR(rows[1][k], rows[0][k], 1e-12, 1e-14);
+  slt_model_free(model);
+}
+
+TEST(backwards_is_forwards) {
+  const SltSensitivityParameter ball_parameters[] = {
+      {"k", false}, {"h", false}, {"a", false}, {"v", true}};
+  both_ways(ball, "y", 6.0, ball_parameters, 4);
+  both_ways(ball, "energy", 6.0, ball_parameters, 4);
+  both_ways(ball, "speed", 6.0, ball_parameters, 4);
+  const SltSensitivityParameter pq[] = {{"p", false}, {"q", false}, {"x", true}};
+  // equations that are solved together, linear and not, also where assignments read them
+  both_ways("const p = 0.7, q = 1.4;\nx' = u; x(t0) = 0.3;\nu + exp(w)*p = x*q;\nw^3 + w + p*u = "
+            "time;\nstate up [w + u >= 0.2*q] { set x = x - 0.3*w*p; } from init, up;\n",
+            "w", 1.5, pq, 3);
+  // times that depend on parameters, states entered, what only one mode has
+  both_ways("const p = 0.7, q = 0.25;\nx' = if(x > 0.8, q, p*cos(x)); x(t0) = 0.2;\nc(t0) = 1;\nat "
+            "p each q repeat 3 { set c = c + x*time; }\nz = c*x;\n",
+            "z", 2.0, pq, 3);
+  both_ways("const p = 1, q = 2;\nx' = -p*sqrt(x); x(t0) = 4;\nz(t0) = 0; z' = 0;\nstate low [x <= "
+            "1 + p/4] { x' = -p*x; z' = -q*z; set z = x*p + time; } from init;\n",
+            "z", 4.0, pq, 3);
+}
+
+/// More states than are solved at once: the stretch is iterated, forwards and backwards.
+TEST(backwards_is_forwards_for_many_states) {
+  static char text[20000];
+  size_t at = (size_t)snprintf(text, sizeof text,
+                               "const p = 0.7, q = 0.4;\nx(t0) = 1; x' = 0;\n"
+                               "y0' = p*(x - y0); y0(t0) = 0;\n");
+  for (int i = 1; i < 60; i++) {
+    at += (size_t)snprintf(text + at, sizeof text - at, "y%d' = p*(y%d - y%d); y%d(t0) = 0;\n", i,
+                           i - 1, i, i);
+  }
+  snprintf(text + at, sizeof text - at,
+           "state full [y3 >= q] { set y3 = y2*0.1; } from init, full;\n");
+  const SltSensitivityParameter pq[] = {{"p", false}, {"q", false}, {"x", true}};
+  both_ways(text, "y10", 12.0, pq, 3);
+}
+
+TEST(what_cannot_be_followed_backwards_is_said) {
+  static const char* const texts[] = {
+      "const p = 1;\nx' = -delay(x, p); x(t0) = 1;\n",
+      "const p = 1;\nx' = 0.3*time - p*sign(x); x(t0) = 0.2;\n",
+      "const p = 1;\nx'' = -f*x; y'' = -f*y - 9.81; x^2 + y^2 = p^2;\nx(t0) = 0; x'(t0) = 1; y(t0) "
+      "~= -1;\n",
+  };
+  const SltSensitivityParameter p = {"p", false};
+  for (size_t i = 0; i < SLT_COUNT(texts); i++) {
+    SltModel* model = compile(texts[i]);
+    SltSim* sim = create(model);
+    SltSensitivity* s = NULL;
+    SltQuantity q;
+    uint32_t mark = 0;
+    double out = 0.0;
+    CHECK(slt_sensitivity_create_adjoint(sim, &p, 1, &s) == SLT_OK, texts[i]);
+    follow(sim, s, 1.0);
+    CHECK(slt_sensitivity_gap(s) && strstr(slt_sensitivity_gap(s), "on the way back"), texts[i]);
+    CHECK(slt_sim_find(sim, "x", &q) == SLT_OK, "x");
+    CHECK(slt_sensitivity_mark(s, SLT_WHEN_NOW, q, &mark) == SLT_ERR_UNSUPPORTED, texts[i]);
+    CHECK(slt_sensitivity_gradient(s, &out, 0, &out) == SLT_ERR_UNSUPPORTED, texts[i]);
+    slt_sensitivity_free(s);
+    slt_sim_free(sim);
+    slt_model_free(model);
+  }
+}
+
 static SltStatus count_points(void* user, const SltMapPoint* point) {
   double* last = user;
   if (point->boundary) *last = point->parameters[0];
