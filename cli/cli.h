@@ -249,6 +249,8 @@ bool graph_path_check(const char* path);
 int graph_write(const SltGraph* graph, const char* title, const char* path);
 /// Whether `path` is a picture we can write; prints a message when not.
 bool plot_path_check(const char* option, const char* path);
+/// What it is, by its ending; "-" is the terminal.
+SltPlotFormat plot_path_format(const char* path);
 
 // ---- compiled equations (native.c) --------------------------------------------------------------
 

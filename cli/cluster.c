@@ -18,8 +18,8 @@
   X(MPI_Finalize) \
   X(MPI_Abort) \
   X(MPI_Comm_rank) \
-  X(MPI_Comm_size) X(MPI_Send) X(MPI_Recv) X(MPI_Iprobe) X(MPI_Get_count) X(ompi_mpi_comm_world) \
-      X(ompi_mpi_char)
+  X(MPI_Comm_size) \
+  X(MPI_Send) X(MPI_Recv) X(MPI_Iprobe) X(MPI_Get_count) X(ompi_mpi_comm_world) X(ompi_mpi_char)
 
 typedef struct Mpi {
   MPI_NAMES(LIBRARY_MEMBER)

@@ -160,7 +160,7 @@ int figure_read_events(SltFigure* figure, const char* path) {
 
 // ---- files --------------------------------------------------------------------------------------
 
-static SltPlotFormat format_of(const char* path) {
+SltPlotFormat plot_path_format(const char* path) {
   if (strcmp(path, "-") == 0) return SLT_PLOT_TERMINAL;
   if (path_ends_with(path, ".png")) return SLT_PLOT_PNG;
   return path_ends_with(path, ".pdf") ? SLT_PLOT_PDF : SLT_PLOT_SVG;
@@ -179,7 +179,7 @@ static bool format_is_available(SltPlotFormat format) {
 }
 
 bool plot_path_check(const char* option, const char* path) {
-  SltPlotFormat format = format_of(path);
+  SltPlotFormat format = plot_path_format(path);
   if (format == SLT_PLOT_TERMINAL || path_ends_with(path, ".svg")) return true;
   if (format == SLT_PLOT_SVG) {
     cli_error("%s %s: a picture is a file ending in .svg, .png or .pdf, or - for the terminal",
@@ -243,7 +243,7 @@ static SltStatus fit_terminal(SltFigure* figure, const CliFigure* options) {
 
 int figure_write(SltFigure* figure, const CliFigure* options, const SltTable* table,
                  const char* path) {
-  SltPlotFormat format = format_of(path);
+  SltPlotFormat format = plot_path_format(path);
   bool colour = format == SLT_PLOT_TERMINAL && colour_on_stdout();
   if (format == SLT_PLOT_TERMINAL && fit_terminal(figure, options) < 0) return out_of_memory();
   Output output = {.path = path, .whole = true};

@@ -249,7 +249,10 @@ static const char sweep_help[] =
     "  -o FILE|-           where the rows go: .csv, .csv.gz, .jsonl, .mat, .h5  [MODEL.sweep.csv]\n"
     "  --trajectories FOLDER   the rows of every member too, as member-N.csv\n"
     "  --map               which values give which sequence of events, with located boundaries;\n"
-    "                      --plot FILE.svg draws it, for one or two parameters\n"
+    "                      --plot draws it, for one or two parameters\n"
+    "  --plot FILE.svg|.png|.pdf|-   the measures: curves over one parameter, a map in colours "
+    "over\n"
+    "                      two, curves with the spread over more; of samples scatter plots\n"
     "  --resume            go on with a sweep that was interrupted; same model and options\n"
     "  -q, --quiet         no progress and no summary\n"
     "\n"
@@ -302,7 +305,7 @@ static const char sens_help[] =
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"
     "                      [--rtol 1e-12, --atol 1e-15]\n"
-    "  --plot FILE.svg     bars of the elasticities\n"
+    "  --plot FILE.svg|.png|.pdf|-   bars of the elasticities; - draws on the terminal\n"
     "  -o FILE|-           the table as CSV\n"
     "  -q, --quiet         no progress and no table for people\n";
 

@@ -75,7 +75,7 @@ static int draw(const MapCommand* c, const char* path) {
   if (!output_open(&out)) return CLI_USAGE;
   SltStatus status = slt_map_picture(c->design, c->numbers, c->at, c->at ? c->boundaries : 0,
                                      (const char* const*)c->spellings, c->sequences,
-                                     (SltWriter){output_write, &out});
+                                     plot_path_format(path), (SltWriter){output_write, &out});
   output_close(&out);
   if (status == SLT_ERR_ARGUMENT) {
     cli_error("maps of one or two parameters can be drawn");

@@ -75,7 +75,7 @@ static bool read_option(SensCommand* c, int option, const char* text) {
   case SENS_DIFFERENCES: c->differences = true; return true;
   case SENS_ADJOINT: c->adjoint = true; return true;
   case SENS_OUTPUT: c->output = text; return true;
-  case SENS_PLOT: c->plot = text; return true;
+  case SENS_PLOT: c->plot = text; return plot_path_check("--plot", text);
   default: return false;
   }
 }
@@ -228,8 +228,9 @@ static int draw(SensCommand* c) {
   }
   for (size_t i = 0; i < c->line_count; i++)
     bars[i] = (SltBar){c->lines[i].label ? c->lines[i].label : "", c->lines[i].elasticity};
-  SltStatus status = slt_tornado_picture(bars, (uint32_t)c->line_count, c->trial.source.name,
-                                         (SltWriter){output_write, &out});
+  SltStatus status =
+      slt_tornado_picture(bars, (uint32_t)c->line_count, c->trial.source.name,
+                          plot_path_format(c->plot), (SltWriter){output_write, &out});
   output_close(&out);
   free(bars);
   return status < 0 || out.error ? output_report(&out, "picture") : CLI_DONE;

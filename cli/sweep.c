@@ -69,7 +69,7 @@ static bool read_option(SweepCommand* c, int option, OptionParser* parser) {
   case SWEEP_TRAJECTORIES: c->trajectories = text; return true;
   case SWEEP_RESUME: c->resume = true; return true;
   case SWEEP_MAP: c->map = true; return true;
-  case SWEEP_PLOT: c->plot = text; return true;
+  case SWEEP_PLOT: c->plot = text; return plot_path_check("--plot", text);
   default: return false;
   }
 }
@@ -92,9 +92,9 @@ static int read_options(SweepCommand* c, int argc, char** argv) {
     return CLI_USAGE;
   }
   c->trial.sim.seed = c->seed;
-  if (c->plot && !c->map) {
-    cli_error("--plot draws maps: sweep --map --plot %s", c->plot);
-    cli_hint("`saltus plot` draws the rows of a sweep");
+  if (c->plot && !c->map && c->output && strcmp(c->output, "-") == 0) {
+    cli_error("--plot draws rows that are in a file, not on standard output");
+    cli_hint("-o FILE.csv");
     return CLI_USAGE;
   }
   return CLI_DONE;
@@ -324,9 +324,34 @@ static void leave(void* user) {
   output_leave(&c->csv);
 }
 
-/// The rows that stand beside the file, in its own format.
-static int write_whole(SweepCommand* c) {
-  if (c->format.id == SLT_FORMAT_CSV) return CLI_DONE;
+/// In the format of the file, which is another one than that of the lines.
+static int write_table(const SweepCommand* c, const SltTable* table) {
+  Output out = {.path = c->output, .fd = -1, .whole = true, .packed = true};
+  if (!output_open(&out)) return CLI_USAGE;
+  SltStatus status = slt_table_write(table, c->format.id, (SltWriter){output_write, &out});
+  output_close(&out);
+  if (out.error || status < 0) return output_report(&out, "rows");
+  remove(c->csv_path);
+  return CLI_DONE;
+}
+
+static int draw_rows(const SweepCommand* c, const SltTable* table) {
+  Output out = {.path = c->plot, .fd = -1, .whole = true};
+  if (!output_open(&out)) return CLI_USAGE;
+  SltStatus status = slt_sweep_picture(c->design, table, plot_path_format(c->plot),
+                                       (SltWriter){output_write, &out});
+  output_close(&out);
+  if (status == SLT_ERR_ARGUMENT) {
+    cli_error("there is nothing to draw: the rows have no measures");
+    return CLI_USAGE;
+  }
+  return status < 0 || out.error ? output_report(&out, "picture") : CLI_DONE;
+}
+
+/// All rows are there: what needs them as a whole.
+static int use_whole(const SweepCommand* c) {
+  bool other = c->format.id != SLT_FORMAT_CSV;
+  if (!other && !c->plot) return CLI_DONE;
   size_t length = 0;
   char* content = input_read(c->csv_path, "table", false, TABLE_LIMIT, &length);
   SltTable* table = NULL;
@@ -337,17 +362,10 @@ static int write_whole(SweepCommand* c) {
     return CLI_RUN;
   }
   free(content);
-  Output out = {.path = c->output, .fd = -1, .whole = true, .packed = true};
-  if (!output_open(&out)) {
-    slt_table_free(table);
-    return CLI_USAGE;
-  }
-  SltStatus status = slt_table_write(table, c->format.id, (SltWriter){output_write, &out});
+  int exit = c->plot ? draw_rows(c, table) : CLI_DONE;
+  if (exit == CLI_DONE && other) exit = write_table(c, table);
   slt_table_free(table);
-  output_close(&out);
-  if (out.error || status < 0) return output_report(&out, "rows");
-  remove(c->csv_path);
-  return CLI_DONE;
+  return exit;
 }
 
 static void print_summary(const SweepCommand* c, double wall) {
@@ -377,7 +395,7 @@ static int finish(SweepCommand* c, SltStatus status, double wall) {
     cli_error("the sweep ended: %s", slt_status_text(status));
     return CLI_RUN;
   }
-  int exit = write_whole(c);
+  int exit = use_whole(c);
   if (exit != CLI_DONE) return exit;
   if (c->mark_path) remove(c->mark_path);
   if (!c->trial.quiet) print_summary(c, wall);

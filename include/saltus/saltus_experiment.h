@@ -227,7 +227,7 @@ SLT_API SltMapOptions slt_map_options(void);
 SLT_API SltStatus slt_map_run(const SltModel* model, const SltDesign* design,
                               const SltMapOptions* options, SltProblem* problem);
 
-/// Draw a map of one or two parameters as SVG: points in the colours of their sequences, boundaries
+/// Draw a map of one or two parameters: points in the colours of their sequences, boundaries
 /// as dots.
 /// @param sequences   of the points of the grid, in order; UINT32_MAX: the run failed.
 /// @param boundaries  parameters of each, one behind the other.
@@ -236,7 +236,16 @@ SLT_API SltStatus slt_map_run(const SltModel* model, const SltDesign* design,
 SLT_API SltStatus slt_map_picture(const SltDesign* design, const uint32_t* sequences,
                                   const double* boundaries, uint64_t boundary_count,
                                   const char* const* spellings, uint32_t sequence_count,
-                                  SltWriter writer);
+                                  SltPlotFormat format, SltWriter writer);
+
+/// Draw the rows of a sweep: a grid of one parameter as curves, of two as a map in colours, of more
+/// as curves over the first with the spread that the others cause (also where the second is the
+/// seed); what was drawn as a matrix of scatter plots. At most six measures.
+/// @param rows  the table of the sweep, with the names of parameters and measures as columns.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (rows of another sweep, or not all of a grid),
+///         SLT_ERR_UNSUPPORTED (PNG or PDF without cairo), SLT_ERR_NOMEM, the writer's error.
+SLT_API SltStatus slt_sweep_picture(const SltDesign* design, const SltTable* rows,
+                                    SltPlotFormat format, SltWriter writer);
 
 // ---- comparisons --------------------------------------------------------------------------------
 
@@ -467,10 +476,11 @@ typedef struct SltBar {
   double value;  ///< its length, to the left where it is negative; NaN: none exists
 } SltBar;
 
-/// Draw bars around zero, one below the other, as SVG.
-/// @return SLT_OK, SLT_ERR_ARGUMENT (nothing to draw), SLT_ERR_NOMEM, the writer's error.
+/// Draw bars around zero, one below the other.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (nothing to draw), SLT_ERR_UNSUPPORTED (PNG or PDF without
+///         cairo), SLT_ERR_NOMEM, the writer's error.
 SLT_API SltStatus slt_tornado_picture(const SltBar* bars, uint32_t count, const char* title,
-                                      SltWriter writer);
+                                      SltPlotFormat format, SltWriter writer);
 
 // ---- variance ---------------------------------------------------------------------------------
 

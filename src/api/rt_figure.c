@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Public face of figures: argument checks, memory, and the choice of a canvas.
-#include "api/rt_figure_cairo.h"
+#include "record/record.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,15 +102,28 @@ void slt_figure_event(void* user, const SltEvent* event) {
   base_vec_push(&figure->arena, &figure->wish.events, kept);
 }
 
+typedef struct Drawing {
+  const Figure* figure;
+  Arena* arena;
+} Drawing;
+
+/// Memory that runs out here must not take the canvas's with it.
+static SltStatus draw_guarded(void* user, const PlotCanvas* canvas) {
+  const Drawing* drawing = user;
+  Arena* arena = drawing->arena;
+  jmp_buf on_oom;
+  jmp_buf* outer = arena->on_oom;
+  arena->on_oom = &on_oom;
+  SltStatus status = SLT_ERR_NOMEM;
+  if (!setjmp(on_oom)) status = figure_draw(drawing->figure, canvas, arena);
+  arena->on_oom = outer;
+  return status;
+}
+
 static SltStatus draw(const Figure* figure, SltPlotFormat format, Sink* sink, Arena* arena) {
-  PlotCanvas canvas = figure_svg_canvas(sink);
-  switch (format) {
-  case SLT_PLOT_SVG: return figure_draw(figure, &canvas, arena);
-  case SLT_PLOT_TERMINAL: return figure_text(figure, sink, arena);
-  case SLT_PLOT_PNG: return figure_cairo(figure, false, sink, arena);
-  case SLT_PLOT_PDF: return figure_cairo(figure, true, sink, arena);
-  }
-  return SLT_ERR_ARGUMENT;
+  Drawing drawing = {figure, arena};
+  if (format == SLT_PLOT_TERMINAL) return figure_text(figure, sink, arena);
+  return plot_on(format, draw_guarded, &drawing, sink);
 }
 
 /// Plan and draw with memory of its own.

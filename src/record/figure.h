@@ -288,6 +288,15 @@ double density_shade(const DensityGrid* grid, uint32_t x, uint32_t y);
 
 /// Canvas that writes SVG into a sink.
 PlotCanvas figure_svg_canvas(Sink* sink);
+/// Draw something on a canvas.
+typedef SltStatus PlotDrawFn(void* user, const PlotCanvas* canvas);
+/// PNG or PDF through cairo; SLT_ERR_UNSUPPORTED when it was absent at build time or cannot be loaded
+/// now. `draw` may fail half way.
+SltStatus plot_cairo(PlotDrawFn* draw, void* user, bool pdf, Sink* sink);
+/// The same in characters (figure_terminal.c): areas of one colour have one letter.
+SltStatus plot_terminal(PlotDrawFn* draw, void* user, Sink* sink);
+/// In the format that is asked for.
+SltStatus plot_on(SltPlotFormat format, PlotDrawFn* draw, void* user, Sink* sink);
 /// Text of an XML file: markup escaped; what XML 1.0 cannot hold becomes U+FFFD.
 void plot_svg_escaped(Sink* sink, Str text);
 /// Terminal picture into a sink (figure_text.c).

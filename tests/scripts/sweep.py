@@ -214,6 +214,31 @@ class Sweep(cli_case.CliCase):
         self.assertEqual(sorted(os.listdir(self.path("members"))), [f"member-{i}.csv" for i in range(5)])
         self.assertEqual([f for f in os.listdir(self.folder) if "part" in f], [])
 
+    def test_pictures(self):
+        kinds = {"curve": (("--vary", "k=0.5:0.9:9"), "end(y)"),
+                 "map": (("--vary", "k=0.5:0.9:9", "--vary", "y(t0)=1:3:5"), "0.9"),
+                 "bands": (("--vary", "k=0.5:0.9:9", "--vary", "y(t0)=1:3:5", "--vary", "v(t0)=0:1:3"), "5 to 95 %"),
+                 "seeds": (("--vary", "k=0.5:0.9:9", "--vary", "seed=1:5:5"), "5 to 95 %"),
+                 "matrix": (("--vary", "k~normal(0.7, 0.05)", "--vary", "y(t0)=1:3", "--sample", "lhs", "50"), "y(t0)")}
+        self.write("b.lisma", "const k = 0.8;\ny' = v; y(t0) = 2;\nv' = -9.81; v(t0) = 0;\n"
+                   "state hit [y <= 0] && [v < 0] { set v = -k*v; } from init, hit;\nexperiment { end = 1.5; }\n")
+        for kind, (vary, text) in kinds.items():
+            sweep = ("sweep", "b.lisma", *vary, "-m", "end(y)", "-m", "time(hit, 2)", "-q", "-o", "p.csv", "--plot")
+            self.good(*sweep, "p.svg")
+            svg = self.read("p.svg")
+            self.assertIn("<svg", svg)
+            self.assertIn(text, svg, kind)
+            self.assertNotIn("nan", svg.lower(), kind)
+            self.assertIn("time(hit, 2)", svg, kind)
+            drawn = self.good(*sweep, "-").out
+            self.assertIn(text, drawn, kind)
+            self.assertGreater(len(set(drawn)), 8, kind)
+            with open(self.path("p.png"), "wb"):
+                pass
+            self.good(*sweep, "p.png")
+            with open(self.path("p.png"), "rb") as file:
+                self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n", kind)
+
     def test_seed_varies(self):
         self.write("n.lisma", "x(t0) = 0;\nat 0 each 1 repeat 5 { set x = uniform(0, 1); }\n")
         rows = self.rows("n.lisma", "--vary", "seed=1:3:3", "-m", "end(x)")

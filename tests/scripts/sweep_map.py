@@ -81,7 +81,9 @@ class Map(cli_case.CliCase):
         self.good("sens", "m.lisma", "--params", "p,q", "-m", "time(A.a)", "-m", "time(B.b)", "-q", "--plot", "bars.svg")
         words = "".join(xml.etree.ElementTree.fromstring(self.read("bars.svg")).itertext())
         self.assertIn("time(B.b) by q", words)
-        self.fails(2, "sweep", "m.lisma", "--vary", "p=1:2:2", "-m", "time(A.a)", "--plot", "x.svg", says="draws maps")
+        self.fails(2, "sweep", "m.lisma", "--vary", "p=1:2:2", "-m", "time(A.a)", "--plot", "x.svg", "-o", "-",
+                   says="rows that are in a file")
+        self.fails(2, "sweep", "m.lisma", "--vary", "p=1:2:2", "-m", "time(A.a)", "--plot", "x.bmp", says=".svg, .png")
 
     def test_bad_input(self):
         self.write("m.lisma", "const k = 1;\nx' = k; x(t0) = 0;\n")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "api/rt_figure_cairo.h"
+// PNG and PDF pictures through cairo. The library is loaded when the first picture is asked for: it
+// brings a dozen others with it, and a program that draws none should not wait for them.
+#include "record/record.h"
 
 #ifdef SALTUS_LIBRARY_CAIRO
 
@@ -169,6 +171,13 @@ static void canvas_text(void* user, double x, double y, const PlotFont* font, St
   c->cairo->cairo_new_path(c->context);
 }
 
+static void release(CairoCanvas* c) {
+  if (!c->context) return;
+  c->cairo->cairo_destroy(c->context);
+  c->cairo->cairo_surface_destroy(c->surface);
+  c->context = NULL;
+}
+
 static SltStatus canvas_end(void* user) {
   CairoCanvas* c = user;
   bool failed = c->cairo->cairo_status(c->context) != CAIRO_STATUS_SUCCESS;
@@ -179,17 +188,15 @@ static SltStatus canvas_end(void* user) {
     failed |= c->cairo->cairo_surface_write_to_png_stream(c->surface, canvas_write, c->sink) !=
               CAIRO_STATUS_SUCCESS;
   }
-  c->cairo->cairo_destroy(c->context);
-  c->cairo->cairo_surface_destroy(c->surface);
+  release(c);
   return failed ? SLT_ERR_NOMEM : sink_flush(c->sink);
 }
 
-SltStatus figure_cairo(const Figure* figure, bool pdf, Sink* sink, Arena* arena) {
+SltStatus plot_cairo(PlotDrawFn* draw, void* user, bool pdf, Sink* sink) {
   Cairo cairo = {0};
   if (!cairo_load(&cairo)) return SLT_ERR_UNSUPPORTED;
-  CairoCanvas* user = ARENA_NEW(arena, CairoCanvas);
-  *user = (CairoCanvas){.cairo = &cairo, .sink = sink, .pdf = pdf};
-  const PlotCanvas canvas = {.user = user,
+  CairoCanvas own = {.cairo = &cairo, .sink = sink, .pdf = pdf};
+  const PlotCanvas canvas = {.user = &own,
                              .begin = canvas_begin,
                              .rect = canvas_rect,
                              .path_begin = canvas_path_begin,
@@ -202,28 +209,18 @@ SltStatus figure_cairo(const Figure* figure, bool pdf, Sink* sink, Arena* arena)
                              .unclip = canvas_unclip,
                              .text = canvas_text,
                              .end = canvas_end};
-  // memory that runs out here must not take cairo's with it
-  jmp_buf on_oom;
-  jmp_buf* outer = arena->on_oom;
-  arena->on_oom = &on_oom;
-  SltStatus status = SLT_ERR_NOMEM;
-  if (!setjmp(on_oom)) {
-    status = figure_draw(figure, &canvas, arena);
-  } else if (user->context) {
-    cairo.cairo_destroy(user->context);
-    cairo.cairo_surface_destroy(user->surface);
-  }
-  arena->on_oom = outer;
+  SltStatus status = draw(user, &canvas);
+  release(&own);
   return status;
 }
 
 #else
 
-SltStatus figure_cairo(const Figure* figure, bool pdf, Sink* sink, Arena* arena) {
-  (void)figure;
+SltStatus plot_cairo(PlotDrawFn* draw, void* user, bool pdf, Sink* sink) {
+  (void)draw;
+  (void)user;
   (void)pdf;
   (void)sink;
-  (void)arena;
   return SLT_ERR_UNSUPPORTED;
 }
 
