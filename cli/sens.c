@@ -92,6 +92,10 @@ static int read_options(SensCommand* c, int argc, char** argv) {
                                       : read_option(c, option, parser.value);
     if (!good) return CLI_USAGE;
   }
+  if (c->adjoint && c->differences) {
+    cli_error("--adjoint and --differences are two ways to the same derivatives: choose one");
+    return CLI_USAGE;
+  }
   if (c->samples ? c->vary.count > 0 : c->params.count > 0) return CLI_DONE;
   if (c->samples) {
     cli_error("--sobol needs parameters with distributions");

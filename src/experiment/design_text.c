@@ -119,6 +119,7 @@ static SltStatus take_column(const Cursor* c, const SltTable* table, const char*
     return problem_set(c->problem, SLT_ERR_NOT_FOUND, NULL, "the file has no column `%.100s`",
                        column);
   }
+  SLT_TRY(table_check_numbers(table, k, c->problem));
   axis->values = malloc((rows + (size_t)1) * sizeof *axis->values);
   if (!axis->values) return SLT_ERR_NOMEM;
   for (uint32_t i = 0; i < rows; i++) {

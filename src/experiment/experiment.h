@@ -19,6 +19,9 @@
 SltStatus problem_set(SltProblem* problem, SltStatus status, const char* hint, const char* message,
                       ...) __attribute__((format(printf, 4, 5)));
 
+/// A cell that is neither a number nor empty is a mistake that nobody should find by its results.
+SltStatus table_check_numbers(const SltTable* table, uint32_t column, SltProblem* problem);
+
 // ---- formulas (formula.c) -----------------------------------------------------------------------
 
 #define FORMULA_NODES 256  // most operations of one formula

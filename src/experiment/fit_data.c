@@ -103,6 +103,17 @@ static uint64_t count_numbers(const FitSet* set, const FitColumn* column) {
   return count;
 }
 
+SltStatus table_check_numbers(const SltTable* table, uint32_t column, SltProblem* problem) {
+  for (uint32_t i = 0; i < slt_table_row_count(table); i++) {
+    const char* text = slt_table_text(table, i, column);
+    if (!text || !text[0]) continue;
+    return problem_set(problem, SLT_ERR_ARGUMENT, "leave cells empty that have no number",
+                       "row %u of column `%.80s` is `%.40s`, which is no number", i + 1,
+                       slt_table_column_name(table, column), text);
+  }
+  return SLT_OK;
+}
+
 static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* problem) {
   const SltTable* table = set->data->table;
   uint32_t count = slt_table_column_count(table);
@@ -123,8 +134,10 @@ static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* pro
                          "the data have no column `time`");
     }
     set->columns[set->column_count++] = column;
+    SLT_TRY(table_check_numbers(table, i, problem));
     fit->m += count_numbers(set, &column);
   }
+  if (set->time != UINT32_MAX) SLT_TRY(table_check_numbers(table, set->time, problem));
   for (uint32_t i = 1; set->time != UINT32_MAX && i < slt_table_row_count(table); i++) {
     if (slt_table_value(table, i, set->time) >= slt_table_value(table, i - 1, set->time)) continue;
     return problem_set(problem, SLT_ERR_ARGUMENT, "sort them",

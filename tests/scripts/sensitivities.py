@@ -132,6 +132,37 @@ class Threads(Sens):
             self.near(rows["end(y)", name], dy.imag/H)
             self.near(rows["time(s.one)", name], dt[1].imag/H)
 
+    def test_events_that_update_what_triggers_them(self):
+        # state-triggered, state-updating, several at once and in an order; forward and adjoint
+        def run(a, b, q, x0, end=4.0):
+            x, y, t = x0 + 0j, 0j, 0j
+            rest = a/b
+            while True:
+                tau = -cmath.log((q - rest)/(x - rest))/b
+                last = (t + tau).real > end
+                tau = end - t if last else tau
+                decay = cmath.exp(-b*tau)
+                y += rest*tau + (x - rest)*(1 - decay)/b
+                x = rest + (x - rest)*decay
+                if last:
+                    return x, y
+                t += tau
+                x, y = x - 0.5*q - 0.1*y, 0.3*y*x
+                y = y + 0.2*x  # the second automaton, with the values that the first has left
+        values = (1.2, 0.4, 0.9, 0.05)
+        names = ("a", "b", "q", "x(t0)")
+        rows = self.sens("const a = 1.2, b = 0.4, q = 0.9;\nx' = a - b*x; x(t0) = 0.05;\ny' = x; y(t0) = 0;\n"
+                         "automaton E { state e [x >= q] { set x = x - 0.5*q - 0.1*y; set y = 0.3*y*x; } from init, e; }\n"
+                         "automaton F { state f [E.e] && [n < E_count] { set y = y + 0.2*x; set n = n + 1; } from init, f; }\n"
+                         "n(t0) = 0; E_count(t0) = 0;\nexperiment { end = 4; }\n".replace(
+                             "set y = 0.3*y*x; }", "set y = 0.3*y*x; set E_count = E_count + 1; }"), ",".join(names),
+                         "end(x)", "end(y)")
+        for i, name in enumerate(names):
+            moved = [v + (H*1j if k == i else 0) for k, v in enumerate(values)]
+            x, y = run(*moved)
+            self.near(rows["end(x)", name], x.imag/H)
+            self.near(rows["end(y)", name], y.imag/H)
+
     def test_many_impacts(self):
         k, h, g = 0.9, 10.0, 9.81
         rows = self.sens(f"const k = {k}, h = {h}, a = {g};\ny' = v; y(t0) = h;\nv' = -a; v(t0) = 0;\n"

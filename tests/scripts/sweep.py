@@ -253,6 +253,8 @@ class Sweep(cli_case.CliCase):
         bad(1, "did you mean y0", "fall.lisma", "--vary", "yo=1")
         bad(1, "y(t0) is its initial value", "fall.lisma", "--vary", "y=1")
         bad(2, "the range is empty", "fall.lisma", "--vary", "k=2:1:5")
+        self.write("words.csv", "k\n0.5\nhalf\n")
+        bad(2, "row 2 of column `k` is `half`", "fall.lisma", "--vary", "k~empirical(words.csv, k)", "--sample", "random", "3")
         bad(2, "how many values", "fall.lisma", "--vary", "k=0:1:0")
         bad(2, "no way to vary", "fall.lisma", "--vary", "k=a,b")
         bad(2, "varied twice", *vary, "--vary", "k=1")
