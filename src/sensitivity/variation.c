@@ -14,6 +14,7 @@
 #define SWEEPS      80     // of the iteration
 #define SWEEP_SMALL 1e-15  // change of the last one
 #define SHIFT       1e-3   // of differences, relative
+#define FLOW_ULPS   64.0   // of the flow of a side: what its evaluation leaves
 
 // ---- the method ---------------------------------------------------------------------------------
 
@@ -130,6 +131,23 @@ static double shift_along(const Sensitivity* s, const double* x, const double* d
   return most > 0.0 ? SHIFT / most : 0.0;
 }
 
+/// Along a surface the flows of its sides cancel: what rounding leaves of a component that stands
+/// still is no derivative, and would grow as the state beside it never gets a size of its own.
+static bool drop_rounding(Sensitivity* s, double t, const double* x, double shift, double* side,
+                          double* d_f) {
+  const ModelMode* mode = eng_mode(s->sim);
+  ModelSeeds none = {.count = 0};
+  double* regs = sensitivity_room(s, &s->regs, model_tangent_room(&mode->rhs, 0));
+  if (!regs || !model_program_tangent(&mode->rhs, eng_flow_context(s->sim), eng_env_states(s->sim),
+                                      t, x, &none, regs, side, NULL)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (fabs(d_f[i]) <= FLOW_ULPS * DBL_EPSILON * fabs(side[i]) / shift) d_f[i] = 0.0;
+  }
+  return true;
+}
+
 bool sensitivity_sliding(Sensitivity* s, double t, const double* x, double d_t, const double* d_x,
                          const double* d_env, double* d_f, double* d_alpha) {
   uint32_t n = eng_mode(s->sim)->state_count;
@@ -161,7 +179,7 @@ bool sensitivity_sliding(Sensitivity* s, double t, const double* x, double d_t, 
     for (uint32_t i = 0; i < m; i++)
       d_alpha[i] += weight * alpha[i];
   }
-  return true;
+  return shift == 0.0 || drop_rounding(s, t, x, shift, f, d_f);
 }
 
 /// Rows of the flow along surfaces.

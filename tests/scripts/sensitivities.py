@@ -217,6 +217,15 @@ class Threads(Sens):
                 self.near(rows["end(x)", name], x.imag/H)
                 self.near(rows["end(y)", name], y.imag/H)
 
+    def test_sticking_from_the_start(self):
+        # a block at rest that friction holds: the flows of both sides cancel, and nothing moves until it tears loose
+        text = ("const c = 1.5, w = 2;\nx' = y; x(t0) = 1;\ny' = -x - c*sign(y) + 2*sin(w*time); y(t0) = 0;\n"
+                "experiment { end = 6; }\n")
+        exact = self.sens(text, "c,w", "end(x)", "end(y)", "at(y, 1.0)")
+        other = self.sens(text, "c,w", "end(x)", "end(y)", options=("--differences",))
+        for key, row in exact.items():
+            self.near(row, float(other[key]["derivative"]) if key in other else 0.0, 1e-8)
+
     def test_structure_changes(self):
         # a tank that empties by another law below a level, and a variable that only the second mode has
         text = ("const q = 1, l = 1, r = 2;\nh' = -q*sqrt(h); h(t0) = 4;\nz(t0) = 0;\nz' = 0;\n"
