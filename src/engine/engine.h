@@ -105,7 +105,8 @@ void eng_on_warning(EngSim* sim, EngWarningFn* fn, void* user);
 typedef struct EngObserver {
   void* user;
   void (*begins)(void* user);  // the environment holds the values before the instant
-  void (*evaluates)(void* user, uint32_t action, double value);  // ... those that it reads
+  // ... those that it reads; `random`: the stream before it
+  void (*evaluates)(void* user, uint32_t action, double value, const ModelRandom* random);
   void (*assigns)(void* user);   // what was evaluated since takes effect
   void (*discards)(void* user);  // what was assigned falls with a mythical candidate
   void (*ends)(void* user);
@@ -141,6 +142,8 @@ SltStatus eng_flow(EngSim* sim, double t, const double* x, const double* env, do
 /// Surfaces that are slid along.
 uint32_t eng_surface_count(const EngSim* sim);
 const ModelContext* eng_flow_context(const EngSim* sim);
+/// The stream of random numbers that an initial value draws from.
+void eng_start_random(const EngSim* sim, const ModelStart* start, ModelRandom* out);
 /// Whether a constant, or an initial value by its place in the list, was given from outside.
 bool eng_param_given(const EngSim* sim, uint32_t param);
 bool eng_start_given(const EngSim* sim, uint32_t start);

@@ -222,7 +222,36 @@ static bool run_solve(const Tape* tape, const ModelInstr* pc) {
 
 // ---- programs -----------------------------------------------------------------------------------
 
-/// Where an operation draws, or has no derivative that is known, nothing can be said.
+/// A draw is scaled and moved by its operands; the number itself stands.
+static bool run_draw(const Tape* tape, const ModelInstr* pc) {
+  ModelRandom* random = tape->context->random;
+  double a = tape->regs[pc->a];
+  double b = pc->op == MODEL_OP_UNIFORM || pc->op == MODEL_OP_NORMAL ? tape->regs[pc->b] : 0.0;
+  if (!random) return false;
+  double drawn = pc->op == MODEL_OP_NORMAL        ? model_random_normal(random)
+                 : pc->op == MODEL_OP_EXPONENTIAL ? model_random_exponential(random)
+                                                  : model_random_uniform(random);
+  switch (pc->op) {
+  case MODEL_OP_UNIFORM:
+    combine(tape, pc->dst, 1.0 - drawn, pc->a, drawn, pc->b);
+    tape->regs[pc->dst] = a + (b - a) * drawn;
+    return true;
+  case MODEL_OP_NORMAL:
+    combine(tape, pc->dst, 1.0, pc->a, drawn, pc->b);
+    tape->regs[pc->dst] = a + b * drawn;
+    return true;
+  case MODEL_OP_EXPONENTIAL:
+    combine(tape, pc->dst, drawn, pc->a, 0.0, pc->a);
+    tape->regs[pc->dst] = 0.0 + a * drawn;
+    return true;
+  default:
+    clear_row(tape, pc->dst);
+    tape->regs[pc->dst] = drawn;
+    return true;
+  }
+}
+
+/// Where an operation has no derivative that is known nothing can be said.
 static bool run_special(const Tape* tape, const ModelInstr* pc) {
   switch (pc->op) {
   case MODEL_OP_SELECT: run_select(tape, pc); return true;
@@ -230,6 +259,10 @@ static bool run_special(const Tape* tape, const ModelInstr* pc) {
   case MODEL_OP_TABLE_SLOPE: return run_table(tape, pc, 1);
   case MODEL_OP_TABLE_CURVE: return stands_still(tape, pc->a) && run_table(tape, pc, 2);
   case MODEL_OP_SOLVE: return run_solve(tape, pc);
+  case MODEL_OP_RANDOM:
+  case MODEL_OP_UNIFORM:
+  case MODEL_OP_NORMAL:
+  case MODEL_OP_EXPONENTIAL: return run_draw(tape, pc);
   default: return false;
   }
 }

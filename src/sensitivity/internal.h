@@ -86,6 +86,7 @@ struct Sensitivity {
   RowList* past;     // by delays: pieces of the delayed variable's rows
   RowList instants;  // moving times that may arrive through a delay
   PastSeeds past_seeds, past_behind;
+  ModelRandom* random;  // what the present term draws from; NULL: nothing
 };
 
 /// From here on nothing is known; the first reason stands.

@@ -106,8 +106,10 @@ static bool term_row(Sensitivity* s, const SensitivityPoint* point, const ModelT
   seeds.time = time;
   seeds.env = point->d;
   double* regs = sensitivity_room(s, &s->regs, model_tangent_room(&term->shape->program, s->count));
-  bool known = regs && model_term_tangent(term, eng_flow_context(s->sim), s->model->numbers,
-                                          values_of(s, point), point->t, &seeds, regs, value, row);
+  ModelContext context = *eng_flow_context(s->sim);
+  context.random = s->trail ? NULL : s->random;
+  bool known = regs && model_term_tangent(term, &context, s->model->numbers, values_of(s, point),
+                                          point->t, &seeds, regs, value, row);
   if (known && s->trail) trail_term(s, reg, point, term, time != NULL, values_of(s, point));
   return known;
 }
@@ -163,9 +165,13 @@ static void start_values(Sensitivity* s, double* row) {
     uint32_t k = parameter_of(s, true, start->var, start->order);
     bool given = eng_start_given(s->sim, i);
     uint32_t place = var->env + start->order;
+    ModelRandom random;
+    eng_start_random(s->sim, start, &random);
+    s->random = &random;
     if (!start_row(s, k, given, &start->value, place, &value, row)) {
       sensitivity_lose(s, "an initial value without a derivative");
     }
+    s->random = NULL;
     set_row(s, &s->after, var->env + start->order, row);
     s->assigned.is[var->env + start->order] = 1;
     bool kept = (constrained && !start->fixed) || is_computed(mode, start->var, start->order) ||
@@ -386,7 +392,7 @@ static void refresh_computed(Sensitivity* s) {
   differentiate_computed(s, &point, s->time, eng_env_states(s->sim));
 }
 
-static void evaluates(void* user, uint32_t action, double value) {
+static void evaluates(void* user, uint32_t action, double value, const ModelRandom* random) {
   Sensitivity* s = user;
   const ModelAction* model = &s->model->actions[action];
   if (s->gap || model->guess) return;
@@ -400,7 +406,10 @@ static void evaluates(void* user, uint32_t action, double value) {
   double check = 0.0;
   SensitivityPoint point = {.t = eng_time(s->sim), .d = s->after.d};
   uint32_t reg = trail_assigned(s, assigned->count);
+  ModelRandom stream = *random;
+  s->random = &stream;
   bool known = term_row(s, &point, &model->value, s->time, reg, &check, row) && same(check, value);
+  s->random = NULL;
   for (uint32_t k = 0; known && k < s->count; k++)
     known = !isnan(row[k]);
   if (!known) sensitivity_lose(s, "an assignment without a derivative");

@@ -226,6 +226,18 @@ class Threads(Sens):
         for key, row in exact.items():
             self.near(row, float(other[key]["derivative"]) if key in other else 0.0, 1e-8)
 
+    def test_random_numbers(self):
+        # the numbers stand, what scales and moves them does not
+        text = ("const a = 2, q = 0.7;\ns(t0) = normal(a, 0.3);\ny' = s - y; y(t0) = 0;\n"
+                "at 0.5 each 0.5 { set s = uniform(0, a)*normal(1, 0.1*a) + exponential(a) + random(); }\n"
+                "x' = 1 + 0.2*x; x(t0) = uniform(0, 0.1*a);\n"
+                "state hit [x >= q] { set x = uniform(0, 0.15*a)*x; } from init, hit;\nexperiment { end = 3; }\n")
+        measures = ("end(y)", "end(s)", "end(x)", "time(hit, 3)")
+        exact = self.sens(text, "a,q", *measures)
+        other = self.sens(text, "a,q", *measures, options=("--differences",))
+        for key, row in exact.items():
+            self.near(row, float(other[key]["derivative"]), 1e-8)
+
     def test_structure_changes(self):
         # a tank that empties by another law below a level, and a variable that only the second mode has
         text = ("const q = 1, l = 1, r = 2;\nh' = -q*sqrt(h); h(t0) = 4;\nz(t0) = 0;\nz' = 0;\n"

@@ -173,6 +173,7 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
     const EngGroup* group = &events->queue.groups[i];
     for (uint32_t k = 0; k < group->action_count; k++) {
       const ModelAction* action = &sim->model->actions[group->action_begin + k];
+      ModelRandom random = sim->core.random;
       double value = eng_eval(sim, &action->value);
       if (!isfinite(value)) {
         const ModelVar* var = &sim->model->vars[action->var];
@@ -181,7 +182,8 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
       }
       SLT_TRY(check_rebound(sim, action, value));
       if (ENG_UNLIKELY(sim->report.observer)) {
-        sim->report.observer->evaluates(sim->report.observer->user, group->action_begin + k, value);
+        sim->report.observer->evaluates(sim->report.observer->user, group->action_begin + k, value,
+                                        &random);
       }
       events->queue.values[(*count)++] = value;
     }

@@ -158,14 +158,18 @@ SltStatus eng_init_values(EngSim* sim) {
 
 /// Random numbers in an initial value come from a stream of its own: they are the same however
 /// often it is evaluated.
+void eng_start_random(const EngSim* sim, const ModelStart* start, ModelRandom* out) {
+  uint64_t place = sim->model->vars[start->var].appearance;
+  model_random_seed(out, sim->options.seed, 1 + (place << 8 | start->order));
+}
+
 double eng_start_value(EngSim* sim, const ModelStart* start) {
   if (sim->values.starts_given) {
     double given = sim->values.starts_given[start - sim->model->starts];
     if (!isnan(given)) return given;
   }
   ModelRandom kept = sim->core.random;
-  uint64_t place = sim->model->vars[start->var].appearance;
-  model_random_seed(&sim->core.random, sim->options.seed, 1 + (place << 8 | start->order));
+  eng_start_random(sim, start, &sim->core.random);
   double value = eng_eval(sim, &start->value);
   sim->core.random = kept;
   return value;
