@@ -17,6 +17,7 @@
 #define FLOP_COST  2.0   // ns
 #define ENTRY_COST 2.0   // ns per entry and solution
 #define SOLUTIONS  6.0
+#define FLOPS_MANY 1e8  // a factorisation that is not made before it is asked for
 
 struct NumSparse {
   klu_common common;
@@ -24,6 +25,7 @@ struct NumSparse {
   klu_numeric* numeric;
   klu_numeric* pivoted;  // factors by the numbers; NULL: those in the fixed order are good
   bool algebraic;        // has rows of algebraic equations
+  uint32_t states;       // rows of differential equations, the first ones
   int n;
   int* begin;  // by columns
   int* rows;
@@ -87,7 +89,7 @@ static double generic(uint32_t row, uint32_t column) {
 }
 
 /// Pivots from the reference values.
-static SltStatus choose_pivots(const NumPattern* pattern, NumSparse* sparse) {
+static SltStatus choose_pivots(NumSparse* sparse) {
   double* values = malloc((size_t)(count_of(sparse) ? count_of(sparse) : 1) * sizeof *values);
   if (!values) {
     return SLT_ERR_NOMEM;
@@ -96,7 +98,7 @@ static SltStatus choose_pivots(const NumPattern* pattern, NumSparse* sparse) {
     for (int k = sparse->begin[j]; k < sparse->begin[j + 1]; k++) {
       uint32_t i = (uint32_t)sparse->rows[k];
       double value = generic(i, (uint32_t)j);
-      bool dominant = i == (uint32_t)j && i < pattern->states;
+      bool dominant = i == (uint32_t)j && i < sparse->states;
       values[k] = dominant ? 4.0 * (double)sparse->n : value;
     }
   }
@@ -119,8 +121,11 @@ SltStatus num_sparse_create(const NumPattern* pattern, NumSparse** out, double* 
   klu_defaults(&sparse->common);
   if (compress(pattern, sparse)) {
     sparse->symbolic = klu_analyze(sparse->n, sparse->begin, sparse->rows, &sparse->common);
+    sparse->states = pattern->states;
     if (sparse->symbolic) {
-      status = choose_pivots(pattern, sparse);
+      // somebody may ask what it would cost, and not want it then
+      bool large = sparse->symbolic->est_flops > FLOPS_MANY && !sparse->algebraic;
+      status = large ? SLT_OK : choose_pivots(sparse);
     } else if (sparse->common.status != KLU_OUT_OF_MEMORY) {
       status = SLT_ERR_STRUCTURE;
     }
@@ -129,10 +134,14 @@ SltStatus num_sparse_create(const NumPattern* pattern, NumSparse** out, double* 
     num_sparse_free(sparse);
     return status;
   }
-  double entries = (double)sparse->numeric->lnz + (double)sparse->numeric->unz;
-  klu_flops(sparse->symbolic, sparse->numeric, &sparse->common);
-  *cost = FLOP_COST * sparse->common.flops + (SOLUTIONS + 4.0) * ENTRY_COST * entries +
-          60.0 * (double)sparse->n;
+  double entries = sparse->symbolic->lnz + sparse->symbolic->unz;
+  double flops = sparse->symbolic->est_flops;
+  if (sparse->numeric) {
+    entries = (double)sparse->numeric->lnz + (double)sparse->numeric->unz;
+    klu_flops(sparse->symbolic, sparse->numeric, &sparse->common);
+    flops = sparse->common.flops;
+  }
+  *cost = FLOP_COST * flops + (SOLUTIONS + 4.0) * ENTRY_COST * entries + 60.0 * (double)sparse->n;
   *out = sparse;
   return SLT_OK;
 }
@@ -200,6 +209,9 @@ static bool trusted(NumSparse* sparse, klu_numeric* numeric, double* values) {
 SltStatus num_sparse_factor(NumSparse* sparse, double* values) {
   klu_common* common = &sparse->common;
   forget_pivoted(sparse);
+  if (!sparse->numeric) {
+    SLT_TRY(choose_pivots(sparse));
+  }
   if (klu_refactor(sparse->begin, sparse->rows, values, sparse->symbolic, sparse->numeric,
                    common) &&
       trusted(sparse, sparse->numeric, values)) {

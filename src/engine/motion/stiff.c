@@ -16,7 +16,8 @@
 #define STIFF_STEPS     10    // suspicious steps in a row after which a stiff method pays
 #define EASY_STEPS      25    // ... and steps in a row after which it does not any more
 #define EASY_PRODUCT    2.5  // step times bound of the eigenvalues that an explicit method can take
-#define PATIENCE_GROWS  8    // where a stiff method did not pay for long
+#define PRICE_LOW       10.0  // of a stiff step, in explicit ones, at which it is simply tried
+#define PATIENCE_GROWS  8     // where a stiff method did not pay for long
 
 static bool combined_flow(const EngSim* sim) {
   return sim->core.slide.count > 0 || sim->core.contact.active;
@@ -156,11 +157,23 @@ static void switch_to(EngSim* sim, const NumMethod* method) {
 }
 
 /// How much longer a step must be than an explicit one to pay: the operations of both.
-static double price(const EngSim* sim) {
+static double price(const EngSim* sim, const ModelStiff* stiff, const NumLinear* linear) {
   double rhs = (double)sim->core.mode->rhs.code_count + 20.0;
   double jacobian = combined_flow(sim) ? rhs * (double)sim->core.mode->state_count
-                                       : (double)sim->stiff.present->jacobian.code_count;
-  return 1.0 + (jacobian + num_linear_cost(sim->stepper->system.linear)) / (6.0 * rhs);
+                                       : (double)stiff->jacobian.code_count;
+  return 1.0 + (jacobian + num_linear_cost(linear)) / (6.0 * rhs);
+}
+
+/// Explicit steps more that a trial of a stiff method is worth: where its steps are dear, the trial
+/// would cost more than going on, and what has been spent so far decides.
+static double hesitation(EngSim* sim) {
+  EngStiffMode* entry = NULL;
+  if (combined_flow(sim)) return 0.0;
+  if (find_mode(sim, &entry) < 0) {
+    sim->error = (EngError){0};  // told when the method is asked for
+    return 0.0;
+  }
+  return EASY_STEPS * fmax(price(sim, entry->stiff, entry->linear) - PRICE_LOW, 0.0);
 }
 
 /// Count what the last step tells; true when the other kind of method should take over.
@@ -172,7 +185,8 @@ static bool step_asks_for_change(EngSim* sim) {
   if (!stepper->method->stiff) {
     choice->stiff_steps = stepper->control.stiff_suspected ? choice->stiff_steps + 1 : 0;
     if (choice->patience == 0) choice->patience = STIFF_STEPS;
-    return choice->stiff_steps >= choice->patience && !choice->no_jacobian;
+    if (choice->stiff_steps < choice->patience || choice->no_jacobian) return false;
+    return choice->stiff_steps >= choice->patience + hesitation(sim);
   }
   choice->easy_steps = choice->easy ? choice->easy_steps + 1 : 0;
   return choice->easy_steps >= EASY_STEPS;
@@ -183,7 +197,8 @@ void eng_stiff_note_trial(EngSim* sim) {
   if (!sim->options.method_auto || !stepper->method->stiff || !sim->stiff.ready) return;
   double product =
       stepper->trial.h * num_linear_bound(stepper->system.linear, stepper->scales.value);
-  sim->core.choice.easy = product <= EASY_PRODUCT * price(sim);
+  double dear = price(sim, sim->stiff.present, stepper->system.linear);
+  sim->core.choice.easy = product <= EASY_PRODUCT * dear;
 }
 
 /// Whether a motion that combines modes has too many states for a full Jacobian.
