@@ -81,6 +81,7 @@ static const char run_help[] =
     "  --sliding on|off|utkin  motion along boundaries: by flows, none, by values     [on]\n"
     "  --zeno auto|stop|dwell  after infinitely many events: go on, fail, keep modes  [auto]\n"
     "  --native auto|on|off   equations as machine code: where it pays, always, never [auto]\n"
+    "  --threads N         threads of a run with many states; the same bits [1]\n"
     "\n"
     "rule tables (.rules.md, or a folder with rules.csv)\n"
     "  --cyclic DT         scan the tables literally every DT instead of locating events\n"

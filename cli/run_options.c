@@ -32,6 +32,7 @@ typedef enum RunOption {
   RUN_SLIDING,
   RUN_ZENO,
   RUN_NATIVE,
+  RUN_THREADS,
   RUN_CYCLIC,
   RUN_SEED,
   RUN_REALTIME,
@@ -81,6 +82,7 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_SLIDING] = {"--sliding", NULL, OPTION_VALUE},
     [RUN_ZENO] = {"--zeno", NULL, OPTION_VALUE},
     [RUN_NATIVE] = {"--native", NULL, OPTION_VALUE},
+    [RUN_THREADS] = {"--threads", NULL, OPTION_VALUE},
     [RUN_CYCLIC] = {"--cyclic", NULL, OPTION_VALUE},
     [RUN_SEED] = {"--seed", NULL, OPTION_VALUE},
     [RUN_REALTIME] = {"--realtime", NULL, OPTION_MAYBE},
@@ -170,6 +172,13 @@ static bool parse_zeno(const char* text, SltSimOptions* sim) {
   return choice >= 0;
 }
 
+static bool parse_threads(const char* name, const char* text, SltSimOptions* sim) {
+  uint64_t count = 1;
+  if (!option_count(name, text, 1, 1024, &count)) return false;
+  sim->threads = (uint32_t)count;
+  return true;
+}
+
 static bool parse_native(const char* text, SltNativeWhen* out) {
   static const char* const words[] = {"off", "auto", "on"};
   int choice = option_choice("--native", text, words, 3);
@@ -237,6 +246,7 @@ static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
   case RUN_SLIDING: return parse_sliding(text, sim);
   case RUN_ZENO: return parse_zeno(text, sim);
   case RUN_NATIVE: return parse_native(text, &out->native);
+  case RUN_THREADS: return parse_threads(name, text, sim);
   case RUN_CYCLIC: return option_positive(name, text, &out->cyclic);
   case RUN_REALTIME:
     out->realtime = 1.0;

@@ -13,7 +13,7 @@ _saltus() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=""
   local run="--until --from --method --rtol --atol --h0 --hmin --hmax --step --set --include --out --every
     --samples --all-steps --units --event-rows --max-steps --max-events --timeout -o --output --events --plot --report --detection --event-eps
-    --gamma --sliding --zeno --native --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --replay --watch --quiet
+    --gamma --sliding --zeno --native --threads --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --replay --watch --quiet
     --help"
   local picture="--panel --phase --histogram --y2 --x --xrange --yrange --y2range --log --equal --title --xlabel --ylabel --y2label --legend --marks --bands --density --theme --size --view --ascii"
   local trial="--until --from --method --rtol --atol --hmax --set --measure --quiet --help"
@@ -51,7 +51,7 @@ _saltus() {
     --sample) words="grid random lhs sobol" ;;
     --trajectories) COMPREPLY=($(compgen -d -- "$word")); return ;;
     --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--include|--every|--samples|--histogram|--xrange|--yrange|--y2range|--title|--xlabel|--ylabel|--y2label|--size|--view|\
-    --vary|--measure|--minimize|--maximize|--subject-to|--evaluations|--params|--bounds|--weight|--starts|--reach|--tol|--abs-tol|--time-tol|--correlate|--jobs|--event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
+    --vary|--measure|--minimize|--maximize|--subject-to|--evaluations|--params|--bounds|--weight|--starts|--reach|--tol|--abs-tol|--time-tol|--correlate|--jobs|--threads|--event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
     -o|--output|--data|--events|--plot|--graph|--report|--checkpoint|--resume|--replay)
       COMPREPLY=($(compgen -f -- "$word"))
       return ;;

@@ -107,6 +107,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l gamma -x -d "reductio
 complete -c saltus -n "__fish_seen_subcommand_from run" -l sliding -x -a "on off utkin" -d "sliding on boundaries"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l zeno -x -a "auto stop dwell" -d "after infinitely many events"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l native -x -a "auto on off" -d "compiled code"
+complete -c saltus -n "__fish_seen_subcommand_from run" -l threads -x -d "threads of a run with many states"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l cyclic -x -d "scan rule tables every DT"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l seed -x -d "seed of the random streams"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l realtime -d "at the pace of the clock"

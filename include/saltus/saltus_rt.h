@@ -179,6 +179,7 @@ typedef struct SltSimOptions {
   uint64_t seed;           ///< of the random streams
   uint64_t max_events;     ///< instants before the run stops with SLT_ERR_LIMIT; 0: no limit
   uint64_t max_steps;      ///< steps before the run stops with SLT_ERR_LIMIT; 0: no limit
+  uint32_t threads;        ///< of a run with many states, the caller's included; same bits [1]
   SltAllocator allocator;  ///< zeroed: the C library's
   uint32_t cookie;         ///< set by slt_sim_options(); do not touch
 } SltSimOptions;

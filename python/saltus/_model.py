@@ -172,7 +172,7 @@ class Model:
         on_event    called with each record as it happens
         on_step     called with the time between steps; the run ends when it returns something true
         options     start, method, rtol, atol, h0, h_min, h_max, step, event_eps, gamma, detection, sliding,
-                    zeno, seed, max_events, max_steps
+                    zeno, seed, max_events, max_steps, threads
 
         Other Python threads go on meanwhile. Ctrl-C ends the run. An exception of a callback ends it and is
         raised. Where a run fails, a :class:`RunError` is raised. What was recorded until then is in the attribute

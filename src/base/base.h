@@ -10,6 +10,7 @@
 #include "base/functions.h"
 #include "base/number.h"
 #include "base/sha256.h"
+#include "base/team.h"
 #include "base/text.h"
 #include "base/unit.h"
 

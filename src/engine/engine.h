@@ -30,6 +30,7 @@ typedef struct EngOptions {
   SltSliding sliding;
   SltZeno zeno;
   uint64_t seed, max_events, max_steps;
+  uint32_t threads;
   SltAllocator allocator;
 } EngOptions;
 

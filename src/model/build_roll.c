@@ -538,6 +538,19 @@ static const ModelInstr* straight_code(const Roller* r, uint32_t begin, uint32_t
   return code;
 }
 
+/// Whether no instance reads what another one computes.
+static bool instances_are_apart(const Roller* r, const Region* region) {
+  uint32_t total = region->length * region->count;
+  for (uint32_t i = 0; i < total; i++) {
+    uint32_t own = region->begin + i - i % region->length;
+    for (uint32_t which = 0; which < 3; which++) {
+      uint32_t def = r->def[which][region->begin + i];
+      if (def != NONE && is_inside(region, def) && def < own) return false;
+    }
+  }
+  return true;
+}
+
 static bool make_loop(Roller* r, uint32_t index, ModelLoop* loop) {
   const Region* region = &r->regions.data[index];
   const Slot* slots = &r->slots.data[r->slot_begin.data[index]];
@@ -559,6 +572,7 @@ static bool make_loop(Roller* r, uint32_t index, ModelLoop* loop) {
   loop->steps = steps;
   loop->step_count = region->length;
   loop->count = region->count;
+  loop->apart = instances_are_apart(r, region);
   loop->fixed = fixed;
   loop->fixed_count = lanes->fixed_count;
   return true;

@@ -186,6 +186,7 @@ typedef struct ModelLoop {
   const ModelLoopStep* steps;
   uint32_t step_count;
   uint32_t count;         // instances
+  bool apart;             // none reads what another one computes
   const uint32_t* fixed;  // registers that all instances read; lane register i holds the i-th
   uint32_t fixed_count;
 } ModelLoop;
@@ -282,6 +283,7 @@ typedef struct ModelContext {
   uint32_t* failed;       // id of a block that was not solved, left alone otherwise; may be NULL
   uint32_t* least;        // id of a block that does not determine all its unknowns; likewise
   uint32_t* contradicts;  // id of a block whose equations contradict each other; NULL: it fails
+  BaseTeam* team;         // for long loops; NULL: one thread
 } ModelContext;
 
 #define MODEL_PIVOT_MIN       1e-13  // relative to the largest entry of the row
@@ -871,10 +873,10 @@ typedef struct ModelAutomaton {
 
 /// A value read some time later.
 typedef struct ModelDelay {
-  uint32_t table;  // through which it is read
-  uint32_t var;    // whose value
-  uint32_t lag;    // variable that is the delay now; MODEL_NONE: it is `time` throughout
-  ModelTerm time;  // how long, or at most
+  uint32_t table;           // through which it is read
+  uint32_t var;             // whose value
+  uint32_t lag;             // variable that is the delay now; MODEL_NONE: it is `time` throughout
+  ModelTerm time;           // how long, or at most
   const ModelTerm* before;  // value before the start; NULL: that at the start
   bool linear;              // straight lines between steps
   Str text;

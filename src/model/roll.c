@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define LANES MODEL_LOOP_LANES
+#define LANES     MODEL_LOOP_LANES
+#define TEAM_WORK 20000  // operations that are worth several threads
 
 #define EACH(name, value) \
   case MODEL_OP_##name: \
@@ -128,13 +129,24 @@ static void run_block(Block* block, const ModelContext* context, double (*lanes)
   }
 }
 
-static void run_loop(const ModelProgram* program, const ModelLoop* loop,
-                     const ModelContext* context, double* regs, const double* x, double* out) {
+/// A loop at work.
+typedef struct LoopRun {
+  const ModelLoop* loop;
+  const ModelContext* context;
+  double* regs;
+  const double* x;
+  uint32_t state_count;
+  double* out;
+} LoopRun;
+
+static void run_instances(void* user, size_t begin, size_t end) {
+  const LoopRun* run = user;
+  const ModelLoop* loop = run->loop;
   Block block;  // `place` is filled as it goes
   block.loop = loop;
-  block.regs = regs;
-  block.x = x;
-  block.state_count = x ? program->state_count : 0;
+  block.regs = run->regs;
+  block.x = run->x;
+  block.state_count = run->state_count;
   double lanes[MODEL_LOOP_REGISTERS][LANES];
   uint32_t widest = loop->count < LANES ? loop->count : LANES;
   for (uint32_t i = 0; i < loop->fixed_count; i++) {
@@ -143,11 +155,23 @@ static void run_loop(const ModelProgram* program, const ModelLoop* loop,
       lanes[i][k] = value;
     }
   }
-  for (uint32_t first = 0; first < loop->count; first += LANES) {
+  for (uint32_t first = (uint32_t)begin; first < end; first += LANES) {
     block.first = first;
-    block.n = loop->count - first < LANES ? loop->count - first : LANES;
-    run_block(&block, context, lanes, out);
+    block.n = (uint32_t)end - first < LANES ? (uint32_t)end - first : LANES;
+    run_block(&block, run->context, lanes, run->out);
   }
+}
+
+static void run_loop(const ModelProgram* program, const ModelLoop* loop,
+                     const ModelContext* context, double* regs, const double* x, double* out) {
+  LoopRun run = {.loop = loop,
+                 .context = context,
+                 .regs = regs,
+                 .x = x,
+                 .state_count = x ? program->state_count : 0,
+                 .out = out};
+  bool worth = loop->apart && (uint64_t)loop->count * loop->step_count >= TEAM_WORK;
+  base_team_run(worth ? context->team : NULL, loop->count, LANES, run_instances, &run);
 }
 
 void model_roll_run(const ModelProgram* program, const ModelContext* context, double* regs,

@@ -12,6 +12,7 @@ typedef struct EngSim EngSim;
 #define ENG_STIFF_METHOD    "rodas5"  // ... and changes to where that pays
 #define ENG_SMALL_METHOD    "bs32"    // ... and to where events limit the steps
 #define ENG_STEP_MEMORY     16        // modes whose first step is remembered; a power of two
+#define ENG_TEAM_STATES     20000     // that are worth several threads
 
 /// What stiff methods know of a mode.
 typedef struct EngStiffMode {
@@ -97,6 +98,8 @@ typedef struct EngScales {
 
 /// Before a trial step: choose the method, and let a stiff one know the equations in force.
 SltStatus eng_stiff_prepare(EngSim* sim);
+/// The stages of a trial of dp54 by several threads (NumStagesFn).
+SltStatus eng_stages_of_team(void* sim, const NumStages* stages);
 /// A trial is accurate enough: see whether it needed a stiff method.
 void eng_stiff_note_trial(EngSim* sim);
 /// Why the present method is in use; NULL when the user named it. The text is the caller's buffer.

@@ -64,6 +64,7 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
                       .seed = given->seed,
                       .max_events = given->max_events,
                       .max_steps = given->max_steps,
+                      .threads = given->threads,
                       .allocator = base_allocator(&given->allocator)};
   struct {
     bool good;
@@ -389,8 +390,11 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
     eng_free(sim);
     return status;
   }
-  sim->values.flow_context = (ModelContext){
-      .tables = sim->history.tables, .failed = &sim->dae.failed, .least = &sim->dae.least};
+  sim->values.flow_context =
+      (ModelContext){.tables = sim->history.tables,
+                     .failed = &sim->dae.failed,
+                     .least = &sim->dae.least,
+                     .team = base_team_create(&sim->options.allocator, options->threads)};
   sim->values.context = sim->values.flow_context;
   sim->values.context.random = &sim->core.random;
   sim->values.context.seed = options->seed;
@@ -426,6 +430,7 @@ void eng_free(EngSim* sim) {
   SltAllocator a = sim->memory.inner;
   eng_stiff_free(sim);
   eng_dae_free(sim);
+  base_team_free(sim->values.flow_context.team);
   base_owner_free(&sim->memory);
   base_free(&a, sim, sizeof *sim);
 }

@@ -715,7 +715,8 @@ void eng_choose_stages(EngSim* sim) {
   bool plain = !sim->detect.has_unilateral && !sim->core.slide.count && !sim->core.contact.active;
   bool ready = plain && rhs->native &&
                atomic_load_explicit(&rhs->native->stages, memory_order_relaxed) != NULL;
-  sim->stepper->stages = ready ? stages_of_mode : NULL;
+  bool many = sim->values.flow_context.team && sim->core.mode->state_count >= ENG_TEAM_STATES;
+  sim->stepper->stages = ready ? stages_of_mode : many ? eng_stages_of_team : NULL;
 }
 
 bool eng_all_finite(const double* values, size_t n) {
