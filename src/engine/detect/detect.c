@@ -636,6 +636,7 @@ void eng_schedule_linear(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->core.calendar.t_linear = (double)INFINITY;
   sim->core.calendar.t_passing = (double)INFINITY;
+  sim->core.calendar.t_last = (double)NAN;
   bool plain = sim->options.detection == SLT_DETECTION_CERTIFIED ||
                sim->options.detection == SLT_DETECTION_COMBINED;
   if (!plain || !sim->detect.has_linear) {
@@ -652,9 +653,12 @@ void eng_schedule_linear(EngSim* sim) {
     model_program_run(&mode->g_flow, context, sim->programs.g_flow, 0.0, sim->x,
                       sim->detect.g_zero);
   }
+  bool times_alone = true;
+  double last = sim->core.t;
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     uint32_t i = sim->active.indicators[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    times_alone &= sim->model->atoms[mode->atoms[i]].time_only;
     // what is slid along crosses nowhere
     atom->t_linear = atom->sliding ? (double)INFINITY : linear_crossing(sim, i);
     if (!(atom->t_linear < (double)INFINITY)) continue;
@@ -665,7 +669,9 @@ void eng_schedule_linear(EngSim* sim) {
     double* first = ends_step ? &sim->core.calendar.t_linear : &sim->core.calendar.t_passing;
     *first = fmin(*first, atom->t_linear);
     sim->core.calendar.has_scheduled = true;
+    last = fmax(last, atom->t_linear);
   }
+  if (times_alone && last > sim->core.t) sim->core.calendar.t_last = last;
   sim->pruning.stale = true;
 }
 

@@ -70,6 +70,10 @@ static double quiet_time(EngSim* sim) {
 static double idle_step(EngSim* sim) {
   double before = sim->core.step.idle;
   if (sim->active.indicator_count == 0) return FAR;
+  // all that waits is known: no need to look
+  if (sim->core.calendar.t_last > sim->core.t) {
+    return fmin(fmax(sim->core.calendar.t_last - sim->core.t, 2.0 * before), FAR);
+  }
   double way = eng_next_boundary(sim);
   if (!isfinite(way)) way = before > 0.0 ? 0.0 : quiet_time(sim);
   return fmin(fmax(IDLE_SHARE * way, 2.0 * before), FAR);
