@@ -43,6 +43,21 @@ static Str atoms_text(const Model* model, const ModelGuard* guard, Arena* arena)
   return text_str(&text);
 }
 
+/// Whether a guard holds while none of its relations does.
+static bool holds_without(const Model* model, const ModelGuard* guard, Arena* arena) {
+  double* env = ARENA_ARRAY(arena, double, model->env_count);
+  double* regs = ARENA_ARRAY(arena, double, model->scratch_regs);
+  ModelContext context = {.tables = model->tables};
+  return model_term_value(&guard->term, &context, model->numbers, env, 0.0, regs) != 0.0;
+}
+
+/// A guard that stands nowhere in the text.
+static Str guard_text(const Model* model, const ModelGuard* guard, Arena* arena) {
+  Str atoms = atoms_text(model, guard, arena);
+  if (guard->atom_count == 0 || !holds_without(model, guard, arena)) return atoms;
+  return str_format(arena, guard->atom_count > 1 ? "none of %.*s" : "not %.*s", STR_ARGS(atoms));
+}
+
 /// "sets v, n": targets of the actions of a transition and of the state it leads to.
 static Str resets_text(const Model* model, const uint32_t* begin, const uint32_t* count,
                        uint32_t lists, Arena* arena) {
@@ -79,7 +94,7 @@ static void add_transitions(SltGraph* g, uint32_t automaton, GraphAutomaton* out
     bool written = transition->guard.term.shape != NULL;
     Str guard = written ? source_text(model, transition->span, &g->arena) : STR_LIT("always");
     guard = graph_words(guard, &g->arena);
-    if (guard.length == 0) guard = atoms_text(model, &transition->guard, &g->arena);
+    if (guard.length == 0) guard = guard_text(model, &transition->guard, &g->arena);
     for (uint32_t i = 0; i < transition->from_count; i++) {
       out->arrows[out->arrow_count++] =
           (GraphArrow){.from = transition->from[i],

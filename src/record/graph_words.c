@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Guards in words: `unilateral[y <= 0] && v < 0` is "y ≤ 0 and v < 0", a row of a rule table is its
-// number, its name and its procedure.
+// Guards in words: `unilateral[y <= 0] && v < 0` is "y ≤ 0 and v < 0".
 #include "record/graph.h"
 
 #include <string.h>
@@ -12,25 +11,6 @@ static Str trimmed(Str s) {
   while (s.length && s.data[s.length - 1] == ' ')
     s.length--;
   return s;
-}
-
-/// Cut the text up to the next bar off the front.
-static Str next_cell(Str* row) {
-  const char* bar = row->length ? memchr(row->data, '|', row->length) : NULL;
-  uint32_t length = bar ? (uint32_t)(bar - row->data) : row->length;
-  Str cell = trimmed((Str){row->data, length});
-  uint32_t taken = bar ? length + 1 : length;
-  *row = (Str){row->data + taken, row->length - taken};
-  return cell;
-}
-
-static void row_words(TextBuffer* out, Str row) {
-  next_cell(&row);
-  Str number = next_cell(&row);
-  Str name = next_cell(&row);
-  Str procedure = next_cell(&row);
-  text_append_format(out, "row %.*s: %.*s", STR_ARGS(number), STR_ARGS(name));
-  if (procedure.length) text_append_format(out, ", %.*s", STR_ARGS(procedure));
 }
 
 typedef struct Replacement {
@@ -61,10 +41,6 @@ static bool is_index(Str text, uint32_t at) {
 
 Str graph_words(Str guard, Arena* arena) {
   TextBuffer out = {.arena = arena};
-  if (guard.length && guard.data[0] == '|') {
-    row_words(&out, guard);
-    return text_str(&out);
-  }
   bool index[64] = {false};  // brackets that are open
   uint32_t depth = 0;
   for (uint32_t i = 0; i < guard.length;) {

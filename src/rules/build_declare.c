@@ -330,6 +330,7 @@ static void resolve_situations(Builder* b) {
                    "the condition is missing");
       continue;
     }
+    out.span = when.cell.span;
     rules_parse_when(b, &when, &out.when);
     read_assignments(b, row, &out);
     bool empty = rules_cell(row->table, row->row, COLUMN_THEN).text.length == 0;

@@ -98,6 +98,14 @@ static Span map_span(const Locate* l, Span span) {
   return high ? l->map.items.data[low].span : (Span){0, 0};
 }
 
+static bool is_condition_cell(const Locate* l, Span span) {
+  for (uint32_t i = 0; i < l->m->rows.count; i++) {
+    Span cell = l->m->rows.data[i].span;
+    if (cell.begin == span.begin && cell.end == span.end) return true;
+  }
+  return false;
+}
+
 static void map_spans(Locate* l) {
   IrModel* ir = l->ir;
 #define MAP(list, field) \
@@ -119,6 +127,11 @@ static void map_spans(Locate* l) {
   MAP(macros, span);
 #undef MAP
   ir->energy_span = map_span(l, ir->energy_span);
+  // guards that a procedure brings in stand nowhere: their row is a place, not their text
+  for (uint32_t i = 0; i < ir->transitions.count; i++) {
+    Span* span = &ir->transitions.data[i].span;
+    if (!is_condition_cell(l, *span)) span->end = span->begin;
+  }
 }
 
 // ---- names
@@ -136,29 +149,44 @@ static void hide_helpers(Locate* l) {
   }
 }
 
-/// The condition of "if(condition, ..." at an offset of the equations, without backquotes when it
-/// is one name; for other functions such as "abs(x)" their text.
+static bool starts_with(Str text, uint32_t at, Str word) {
+  return text.length - at >= word.length && memcmp(text.data + at, word.data, word.length) == 0;
+}
+
+/// A condition without what only the equations need: backquotes, and brackets around one relation.
+static Str plain_text(const Locate* l, Str condition) {
+  TextBuffer out = {.arena = l->arena};
+  const char* open = memchr(condition.data, '[', condition.length);
+  bool one = open == condition.data && condition.data[condition.length - 1] == ']' &&
+             !memchr(open + 1, '[', condition.length - 1);
+  for (uint32_t i = one ? 1 : 0; i + (one ? 1 : 0) < condition.length; i++) {
+    if (condition.data[i] != '`') text_append_char(&out, condition.data[i]);
+  }
+  return text_str(&out);
+}
+
+/// The condition of "if(condition, ..." or "if (condition) {" at an offset of the equations; for
+/// other functions such as "abs(x)" their text.
 static Str condition_text(const Locate* l, Span span) {
   Str text = l->text->text;
   uint32_t at = span.begin;
   if (at + 3 > text.length || span.end > text.length) return (Str){0};
-  if (memcmp(text.data + at, "if(", 3) != 0) return (Str){text.data + at, span.end - at};
-  uint32_t begin = at + 3;
+  bool block = starts_with(text, at, STR_LIT("if ("));
+  if (!block && !starts_with(text, at, STR_LIT("if("))) {
+    return plain_text(l, (Str){text.data + at, span.end - at});
+  }
+  uint32_t begin = at + (block ? 4 : 3);
   uint32_t depth = 0;
   bool quoted = false;
   for (at = begin; at < text.length; at++) {
     char c = text.data[at];
     if (c == '`') quoted = !quoted;
     if (quoted) continue;
+    if (depth == 0 && (c == ',' || c == ')')) break;
     if (c == '(' || c == '[') depth++;
-    if ((c == ')' || c == ']') && depth > 0) depth--;
-    if (c == ',' && depth == 0) break;
+    if (c == ')' || c == ']') depth--;
   }
-  Str condition = {text.data + begin, at - begin};
-  bool name = condition.length > 2 && condition.data[0] == '`' &&
-              memchr(condition.data + 1, '`', condition.length - 1) ==
-                  condition.data + condition.length - 1;
-  return name ? (Str){condition.data + 1, condition.length - 2} : condition;
+  return plain_text(l, (Str){text.data + begin, at - begin});
 }
 
 static bool automaton_named(const IrModel* ir, uint32_t name) {
@@ -181,6 +209,44 @@ static void name_switches(Locate* l) {
       name = names_intern(&ir->names, str_format(l->arena, "%.*s #%u", STR_ARGS(condition), k));
     }
     automaton->name = name;
+  }
+}
+
+static const RulesShown* find_shown(const Locate* l, Str name) {
+  for (uint32_t i = 0; i < l->map.automata.count; i++) {
+    if (str_equal(l->map.automata.data[i].name, name)) return &l->map.automata.data[i];
+  }
+  return NULL;
+}
+
+/// Initial states are called by what they mean, helpers are not shown.
+static void name_automata(Locate* l) {
+  IrModel* ir = l->ir;
+  for (uint32_t i = 0; i < ir->automata.count; i++) {
+    IrAutomaton* automaton = &ir->automata.data[i];
+    const RulesShown* found = find_shown(l, names_get(&ir->names, automaton->name));
+    if (automaton->kind == IR_AUTOMATON_SWITCH || !found) continue;
+    automaton->hidden = found->hidden;
+    if (found->initial.length == 0) continue;
+    ir->states.data[automaton->state_begin].name = names_intern(&ir->names, found->initial);
+  }
+}
+
+/// Relations of predicates are told in the words of their cells, those that a procedure brings in
+/// as the equations have them: the text of their row would say nothing.
+static void name_relations(Locate* l) {
+  Str text = l->text->text;
+  for (uint32_t i = 0; i < l->ir->atoms.count; i++) {
+    IrAtom* atom = &l->ir->atoms.data[i];
+    Span place = map_span(l, atom->span);
+    bool told = atom->text.length > 0 || atom->span.end > text.length;
+    for (uint32_t k = 0; k < l->m->predicates.count && !told; k++) {
+      Span relation = l->m->predicates.data[k].span;
+      told = relation.begin == place.begin && relation.end == place.end;
+    }
+    if (told) continue;
+    uint32_t length = atom->span.end - atom->span.begin;
+    atom->text = plain_text(l, (Str){text.data + atom->span.begin, length});
   }
 }
 
@@ -219,6 +285,8 @@ bool rules_lower(const RulesModel* model, IrModel* ir, Arena* arena, const Sourc
     return false;
   }
   name_switches(&l);
+  name_automata(&l);
+  name_relations(&l);
   map_spans(&l);
   hide_helpers(&l);
   ir->source = source;

@@ -245,7 +245,7 @@ typedef struct RulesSituationRow {
   bool first;          // the first row of its situation
   RulesWhen when;
   BASE_VEC(RulesAssignment) then;
-  Span span;
+  Span span;  // of its condition
 } RulesSituationRow;
 
 typedef struct RulesSituation {

@@ -38,9 +38,17 @@ typedef struct RulesMapping {
   Span span;       // of the source
 } RulesMapping;
 
+/// How people are told of an automaton of the text.
+typedef struct RulesShown {
+  Str name;
+  bool hidden;  // not at all
+  Str initial;  // what its initial state means; empty: nothing
+} RulesShown;
+
 typedef struct RulesMap {
   BASE_VEC(RulesMapping) items;
   BASE_VEC(Str) hidden;  // names of helper variables
+  BASE_VEC(RulesShown) automata;
 } RulesMap;
 
 Str rules_write_lisma(const RulesModel* model, Arena* arena, RulesMap* map);

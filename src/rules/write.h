@@ -18,11 +18,14 @@ typedef struct Writer {
 /// What is written from here on comes from this place.
 void write_mark(Writer* w, Span span);
 void write_name(Writer* w, Str name);
-/// Name of a helper of a rule: `target@label.part`.
+/// Name of a helper of a rule: `target (rule label) part`.
+Str write_helper_name(const Writer* w, const RulesRule* rule, const char* part);
 void write_helper(Writer* w, const RulesRule* rule, const char* part);
 void write_helper_index(Writer* w, const RulesRule* rule, const char* part, const char* index);
 /// Note that a helper is no column of the results.
 void write_hide(Writer* w, const RulesRule* rule, const char* part);
+/// "automaton NAME {", and how people are told of it.
+void write_automaton_as(Writer* w, RulesShown shown);
 void write_state(Writer* w, uint32_t state);
 void write_number(Writer* w, double value);
 void write_expr(Writer* w, const RulesExpr* e);

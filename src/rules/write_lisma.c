@@ -47,23 +47,30 @@ void write_name(Writer* w, Str name) {
   if (!plain) W("`");
 }
 
-static Str helper_name(const Writer* w, const RulesRule* rule, const char* part) {
+Str write_helper_name(const Writer* w, const RulesRule* rule, const char* part) {
   Str target = w->m->states.data[rule->target].name;
-  return str_format(w->arena, "%.*s@%.*s%s%s", STR_ARGS(target), STR_ARGS(rule->label),
-                    part[0] ? "." : "", part);
+  return str_format(w->arena, "%.*s (rule %.*s)%s%s", STR_ARGS(target), STR_ARGS(rule->label),
+                    part[0] ? " " : "", part);
 }
 
 void write_helper(Writer* w, const RulesRule* rule, const char* part) {
-  write_name(w, helper_name(w, rule, part));
+  write_name(w, write_helper_name(w, rule, part));
 }
 
 void write_helper_index(Writer* w, const RulesRule* rule, const char* part, const char* index) {
-  write_name(w, helper_name(w, rule, part));
+  write_name(w, write_helper_name(w, rule, part));
   text_append_format(&w->out, "[%s]", index);
 }
 
 void write_hide(Writer* w, const RulesRule* rule, const char* part) {
-  if (w->map) base_vec_push(w->arena, &w->map->hidden, helper_name(w, rule, part));
+  if (w->map) base_vec_push(w->arena, &w->map->hidden, write_helper_name(w, rule, part));
+}
+
+void write_automaton_as(Writer* w, RulesShown shown) {
+  if (w->map) base_vec_push(w->arena, &w->map->automata, shown);
+  W("automaton ");
+  write_name(w, shown.name);
+  W(" {\n");
 }
 
 void write_state(Writer* w, uint32_t state) {
@@ -329,7 +336,9 @@ static bool write_final(Writer* w, uint32_t state, bool value) {
   bool any = false;
   for (uint32_t i = 0; i < m->rows.count; i++) {
     if (!row_sets(&m->rows.data[i], state, value)) continue;
-    W(any ? " || (" : "(");
+    if (any) W(" || ");
+    write_mark(w, m->rows.data[i].span);
+    W("(");
     any = true;
     write_when(w, &m->rows.data[i].when);
     for (uint32_t k = i + 1; k < m->rows.count; k++) {
@@ -353,23 +362,16 @@ static bool ever_set(const RulesModel* m, uint32_t state, bool value) {
 static void write_logical(Writer* w, uint32_t index) {
   const RulesState* state = &w->m->states.data[index];
   bool begins = state->number != 0.0;
-  bool back = ever_set(w->m, index, begins);
-  W("automaton ");
-  write_name(w, state->name);
-  W(" {\n");
-  for (uint32_t pass = 0; pass < 2; pass++) {
-    // first away from the initial value, then back to it
-    bool value = pass == 0 ? !begins : begins;
-    if (!ever_set(w->m, index, value)) continue;
-    text_append_format(&w->out, "  state `%s` ", value ? "true" : "false");
-    write_final(w, index, value);
-    W(" {} from ");
-    if (pass == 0) {
-      text_append_format(&w->out, back ? "init, `%s`" : "init", begins ? "true" : "false");
-    } else {
-      text_append_format(&w->out, "`%s`", begins ? "false" : "true");
-    }
-    W(";\n");
+  const char* other = begins ? "false" : "true";
+  write_automaton_as(
+      w, (RulesShown){.name = state->name, .initial = str_from_c(begins ? "true" : "false")});
+  text_append_format(&w->out, "  state `%s` ", other);
+  write_final(w, index, !begins);
+  W(" {} from init;\n");
+  if (ever_set(w->m, index, begins)) {
+    W("  state init ");
+    write_final(w, index, begins);
+    text_append_format(&w->out, " {} from `%s`;\n", other);
   }
   W("}\n");
   // its column: an equation, since a reset would be dropped with a candidate that does not stand
@@ -495,19 +497,19 @@ static void write_flows(Writer* w, const Target* t) {
 }
 
 static void write_label(Writer* w, uint32_t state) {
-  write_name(w, str_format(w->arena, "%.*s@equation", STR_ARGS(w->m->states.data[state].name)));
+  write_name(w, str_format(w->arena, "%.*s (equation)", STR_ARGS(w->m->states.data[state].name)));
   W(": ");
 }
 
 static void write_held(Writer* w, uint32_t state) {
-  write_name(w, str_format(w->arena, "%.*s@held", STR_ARGS(w->m->states.data[state].name)));
+  write_name(w, str_format(w->arena, "%.*s (held)", STR_ARGS(w->m->states.data[state].name)));
 }
 
 /// The variable keeps its value while no rule is active: the transition that ends the last one
 /// notes the value and replaces the equation in one go, so nothing can come in between.
 static void write_holding(Writer* w, const Target* t) {
   const RulesState* state = &w->m->states.data[t->state];
-  Str held = str_format(w->arena, "%.*s@held", STR_ARGS(state->name));
+  Str held = str_format(w->arena, "%.*s (held)", STR_ARGS(state->name));
   if (w->map) base_vec_push(w->arena, &w->map->hidden, held);
   write_held(w, t->state);
   W("(t0) = ");
@@ -521,11 +523,13 @@ static void write_holding(Writer* w, const Target* t) {
   write_state(w, t->state);
   W(" = ");
   write_chain(w, t, false);
-  W(";\nautomaton ");
-  write_name(w, str_format(w->arena, "%.*s@hold", STR_ARGS(state->name)));
+  W(";\n");
+  write_automaton_as(
+      w, (RulesShown){.name = str_format(w->arena, "%.*s (holding)", STR_ARGS(state->name)),
+                      .hidden = true});
   // One round later than the logical states, which come before the rules in the first cycle too.
   // The guard is always true; what it reads has been read before when the next ones ask for it.
-  W(" {\n  state begin ");
+  W("  state begin ");
   write_any(w, t->values.data, t->values.count);
   W(" || !(");
   write_any(w, t->values.data, t->values.count);
@@ -584,9 +588,10 @@ static void write_zeroing(Writer* w, const Target* t) {
   for (uint32_t i = 0; i < t->others.count; i++)
     rules[count++] = t->others.data[i];
   if (always_active(rules, count)) return;
-  W("automaton ");
-  write_name(w, str_format(w->arena, "%.*s@zero", STR_ARGS(w->m->states.data[t->state].name)));
-  W(" {\n  state begin ");
+  Str name = w->m->states.data[t->state].name;
+  write_automaton_as(w, (RulesShown){.name = str_format(w->arena, "%.*s (ending)", STR_ARGS(name)),
+                                     .hidden = true});
+  W("  state begin ");
   write_any(w, rules, count);
   W(" || !(");
   write_any(w, rules, count);

@@ -445,9 +445,7 @@ static void write_set(Writer* w, const RulesRule* rule) {
 }
 
 static void write_automaton(Writer* w, const RulesRule* rule) {
-  W("automaton ");
-  write_helper(w, rule, "");
-  W(" {\n");
+  write_automaton_as(w, (RulesShown){.name = write_helper_name(w, rule, "")});
 }
 
 /// "condition && " unless the rule always holds.
@@ -632,7 +630,8 @@ static void write_edge(Writer* w, const RulesRule* rule, uint32_t side) {
 static void write_backlash(Writer* w, const RulesRule* rule) {
   static const char* const names[2][2] = {{"up", "high"}, {"down", "low"}};
   static const char* const from[2] = {"init, free, high, low, down", "init, free, high, low, up"};
-  Str label = str_format(w->arena, "%.*s@equation", STR_ARGS(w->m->states.data[rule->target].name));
+  Str label =
+      str_format(w->arena, "%.*s (equation)", STR_ARGS(w->m->states.data[rule->target].name));
   write_name(w, label);
   W(": ");
   write_state(w, rule->target);

@@ -75,7 +75,11 @@ class Graph(cli_case.CliCase):
         model = os.path.join(cli_case.SOURCE, "models", "rules", "plant.rules.md")
         self.good("explain", model, "--graph", "r.dot")
         dot = self.read("r.dot").replace("<BR/>", " ")
-        self.assertIn("row 53: T1 alarms, counter", dot)
+        self.assertIn("T1 alarms (rule 53)", dot)
+        self.assertIn("none of T1 level &gt; 1.6, T1 temperature &gt; 85", dot)
+        self.assertIn("label=<T1 low, not T1 hot>", dot)
+        self.assertNotIn("@", dot)
+        self.assertNotIn("`", dot)
         self.assertNotIn("@53", dot)
         self.assertNotIn("| 53 |", dot)
 
