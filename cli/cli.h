@@ -189,6 +189,8 @@ typedef struct ModelSource {
   bool folder;
   bool beside;        // it has a folder, in which the files it names are looked for
   CliNames includes;  // further folders for them; not owned
+  CliNames observe;   // conditions that are to be columns; not owned
+  bool again;         // its warnings have been printed
   Inputs inputs;
 } ModelSource;
 

@@ -2,9 +2,7 @@
 //
 // `saltus run --cyclic DT`: the literal scan of rule tables at a fixed period, at full speed or at
 // the pace of the clock.
-#include "run.h"
-
-#include <saltus/saltus_rules.h>
+#include "cyclic.h"
 
 #include <math.h>
 #include <signal.h>
@@ -22,8 +20,11 @@ typedef struct CyclicRun {
   const char** names;
   uint32_t column_count;
   Output csv;
+  Output events;
+  CyclicWatch watch;
+  Report report;
   char* default_csv;
-  char* text;  // rows kept for a picture
+  char* text;  // rows kept for a picture or a report
   size_t length, capacity;
   bool interrupted;
   Progress progress;
@@ -59,11 +60,18 @@ static bool append(CyclicRun* run, const char* text, size_t length) {
   return true;
 }
 
-/// A line is complete in memory: hand it on, and keep it only if a picture is wanted.
+static bool writes_rows(const CyclicRun* run) {
+  return !run->options->explain || run->options->csv;
+}
+
+/// A line is complete in memory: hand it on, and keep it only if somebody looks at it later.
 static bool finish_line(CyclicRun* run, size_t begin) {
   if (!append(run, "\n", 1)) return false;
-  SltStatus status = output_write(&run->csv, run->text + begin, run->length - begin);
-  if (!run->options->plot) run->length = 0;
+  SltStatus status = SLT_OK;
+  if (writes_rows(run)) {
+    status = output_write(&run->csv, run->text + begin, run->length - begin);
+  }
+  if (!run->options->plot && !run->options->report) run->length = 0;
   return status >= 0;
 }
 
@@ -135,16 +143,8 @@ static int choose_times(CyclicRun* run) {
   return CLI_DONE;
 }
 
-static int prepare(CyclicRun* run) {
-  const RunOptions* o = run->options;
-  if (path_ends_with(o->model, ".lisma")) {
-    cli_error("--cyclic scans rule tables; %s holds equations", o->model);
-    return CLI_USAGE;
-  }
-  run->rules = rules_load(run->source, &o->settings, false);
-  if (!run->rules) return CLI_MODEL;
-  int exit = choose_times(run);
-  if (exit != CLI_DONE) return exit;
+/// Options that mean nothing where tables are scanned.
+static int check_options(const RunOptions* o) {
   if (o->solver) {
     cli_error("%s has no meaning in cyclic execution, which only scans the tables", o->solver);
     return CLI_USAGE;
@@ -158,28 +158,83 @@ static int prepare(CyclicRun* run) {
     cli_error("cyclic execution locates no events: --max-events limits nothing");
     return CLI_USAGE;
   }
-  if (o->events) {
-    cli_error("cyclic execution locates no events: --events has nothing to write");
+  if (o->format.id != SLT_FORMAT_CSV) {
+    cli_error("cyclic execution writes its rows as CSV only");
+    cli_hint("`saltus convert rows.csv rows.mat` makes other files of them");
     return CLI_USAGE;
   }
-  if (o->report || o->format.id != SLT_FORMAT_CSV) {
-    cli_error("cyclic execution writes its rows as CSV only, and no report");
-    return CLI_USAGE;
-  }
-  if (slt_cyclic_create(run->rules, run->dt, NULL, &run->plant) < 0) return out_of_memory();
-  slt_cyclic_seed(run->plant, o->sim.seed);
-  exit = choose_columns(run);
-  if (exit != CLI_DONE) return exit;
+  return CLI_DONE;
+}
+
+static SltStatus write_line(const CyclicRun* run, const SltEvent* event) {
+  SltWriter writer = {stdout_write, NULL};
+  if (run->options->events) writer = (SltWriter){output_write, (void*)&run->events};
+  return slt_event_write(event, writer);
+}
+
+static void on_event(void* user, const SltEvent* event) {
+  CyclicRun* run = user;
+  if (run->options->events || run->options->explain_json) write_line(run, event);
+  if (run->options->report) report_event(&run->report, event);
+}
+
+static int open_outputs(CyclicRun* run) {
+  const RunOptions* o = run->options;
   run->default_csv = path_title(run->source->name, ".csv");
   if (!run->default_csv) return out_of_memory();
   if (!run_outputs_spare(o, run->default_csv, &run->source->inputs)) return CLI_USAGE;
-  if (!o->csv && !output_is_ours(run->default_csv, "")) {
+  run->csv.path = o->csv ? o->csv : run->default_csv;
+  run->events.path = o->events;
+  if (writes_rows(run) && !o->csv && !output_is_ours(run->default_csv, "")) {
     cli_error("%s exists and was not written by saltus; it was left as it is", run->default_csv);
     cli_hint("`-o %s` overwrites it, another name keeps it", run->default_csv);
     return CLI_USAGE;
   }
-  run->csv.path = o->csv ? o->csv : run->default_csv;
-  return output_open(&run->csv) ? CLI_DONE : CLI_USAGE;
+  if (writes_rows(run) && !output_open(&run->csv)) return CLI_USAGE;
+  return !o->events || output_open(&run->events) ? CLI_DONE : CLI_USAGE;
+}
+
+/// Somebody wants to know what changes at once; otherwise nobody looks.
+static bool watches(const RunOptions* o) {
+  return o->events || o->report || o->explain;
+}
+
+static int begin_watch(CyclicRun* run) {
+  const RunOptions* o = run->options;
+  if (!watches(o)) return CLI_DONE;
+  if (o->report && !report_begin(&run->report, NULL, NULL)) return out_of_memory();
+  run->watch = (CyclicWatch){.on_event = on_event, .user = run, .all = o->explain_all};
+  if (o->report) {
+    run->watch.story = run->report.story.file;
+    run->watch.all = true;
+  } else if (o->explain && !o->explain_json) {
+    run->watch.story = stdout;
+    char start[32];
+    char end[32];
+    char dt[32];
+    cli_print(stdout, "%s from t = %s to t = %s, cyclic with dt = %s\n", run->source->name,
+              cli_number_text(run->start, start), cli_number_text(run->end, end),
+              cli_number_text(run->dt, dt));
+  }
+  return cyclic_watch_begin(&run->watch, run->plant, run->dt) ? CLI_DONE : out_of_memory();
+}
+
+static int prepare(CyclicRun* run) {
+  const RunOptions* o = run->options;
+  if (path_ends_with(o->model, ".lisma")) {
+    cli_error("--cyclic scans rule tables; %s holds equations", o->model);
+    return CLI_USAGE;
+  }
+  run->rules = rules_load(run->source, &o->settings, false);
+  if (!run->rules) return CLI_MODEL;
+  int exit = choose_times(run);
+  if (exit == CLI_DONE) exit = check_options(o);
+  if (exit != CLI_DONE) return exit;
+  if (slt_cyclic_create(run->rules, run->dt, NULL, &run->plant) < 0) return out_of_memory();
+  slt_cyclic_seed(run->plant, o->sim.seed);
+  exit = choose_columns(run);
+  if (exit == CLI_DONE) exit = open_outputs(run);
+  return exit == CLI_DONE ? begin_watch(run) : exit;
 }
 
 // ---- the run ------------------------------------------------------------------------------------
@@ -216,7 +271,7 @@ static int run_cycles(CyclicRun* run, double* wall) {
                              .t_end = run->end,
                              .quiet = run->options->quiet,
                              .limits = run->options->limits,
-                             .to_stdout = strcmp(run->csv.path, "-") == 0};
+                             .to_stdout = strcmp(run->csv.path, "-") == 0 || run->options->explain};
   progress_begin(&run->progress);
   pace_begin(&run->pace, run->options->realtime);
   for (uint64_t cycle = 1; cycle <= run->cycles && fine; cycle++) {
@@ -229,12 +284,14 @@ static int run_cycles(CyclicRun* run, double* wall) {
     if (run->interrupted) break;
     status = slt_cyclic_cycle(run->plant);
     if (status < 0) break;
+    if (watches(run->options)) cyclic_watch_cycle(&run->watch);
     if (cycle < due && cycle < run->cycles) continue;
     fine = write_row(run);
     rows += 1.0;
     due = (uint64_t)floor(rows * distance + 0.5);
   }
   *wall = progress_end(&run->progress);
+  cyclic_watch_end(&run->watch);
   if (run->interrupted) return report_interrupt(run);
   // what cannot be written is told of by its output; what is left is memory
   if (!fine && !run->csv.error) return out_of_memory();
@@ -247,31 +304,38 @@ static int run_cycles(CyclicRun* run, double* wall) {
   return CLI_RUN;
 }
 
-static void print_summary(const CyclicRun* run, double wall) {
-  if (run->options->quiet) return;
+static void print_summary(FILE* out, const CyclicRun* run, double wall) {
   char t[32];
   char dt[32];
   char speed[32];
   double span = (double)run->cycles * run->dt;
-  cli_print(stderr, "%s: done at t = %s, cyclic with dt = %s\n", path_base(run->options->model),
+  cli_print(out, "%s: done at t = %s, cyclic with dt = %s\n", path_base(run->options->model),
             cli_number_text(slt_cyclic_time(run->plant), t), cli_number_text(run->dt, dt));
-  cli_print(stderr, "  cycles       %llu of %u rules\n", (unsigned long long)run->cycles,
+  cli_print(out, "  cycles       %llu of %u rules\n", (unsigned long long)run->cycles,
             slt_rules_settings(run->rules).rule_count);
-  cli_print(stderr, "  wall time    %.2f ms, %s times as fast as the clock\n", 1e3 * wall,
+  cli_print(out, "  wall time    %.2f ms, %s times as fast as the clock\n", 1e3 * wall,
             cli_number_text(wall > 0.0 ? floor(span / wall + 0.5) : 0.0, speed));
-  pace_print(stderr, &run->pace, "cycles began");
+  pace_print(out, &run->pace, "cycles began");
   SltCyclicProblem problem = slt_cyclic_problem(run->plant);
   if (problem.divisions > 0) {
-    cli_print(stderr, "  divisions    %llu by zero; the variable kept its value\n",
+    cli_print(out, "  divisions    %llu by zero; the variable kept its value\n",
               (unsigned long long)problem.divisions);
   }
-  cli_print(stderr, "  rows         %llu in %s\n",
-            (unsigned long long)(run->csv.lines ? run->csv.lines - 1 : 0), run->csv.path);
+  if (watches(run->options)) {
+    cli_print(out, "  changes      of predicates, situations and logical states in %llu cycles\n",
+              (unsigned long long)run->watch.instants);
+  }
+  if (writes_rows(run)) {
+    cli_print(out, "  rows         %llu in %s\n",
+              (unsigned long long)(run->csv.lines ? run->csv.lines - 1 : 0), run->csv.path);
+  }
+  if (run->options->events) {
+    cli_print(out, "  events       %llu in %s\n", (unsigned long long)run->events.lines,
+              run->events.path);
+  }
 }
 
-static int draw(const CyclicRun* run) {
-  SltTable* table = NULL;
-  if (slt_table_read_csv(run->text, run->length, &table, NULL) < 0) return out_of_memory();
+static int draw(const CyclicRun* run, const SltTable* table) {
   const CliFigure* settings = &run->options->figure;
   SltFigure* figure = figure_make(settings, NULL, path_base(run->options->model));
   int exit = CLI_RUN;
@@ -279,6 +343,37 @@ static int draw(const CyclicRun* run) {
     exit = figure_write(figure, settings, table, run->options->plot);
   }
   slt_figure_free(figure);
+  return exit;
+}
+
+static int write_report(CyclicRun* run, const SltTable* table, double wall) {
+  ReportText summary = {0};
+  if (!text_open(&summary)) return out_of_memory();
+  print_summary(summary.file, run, wall);
+  fflush(summary.file);
+  char* title = path_title(run->source->name, "");
+  RunSummary about = {.model = title ? title : run->source->name};
+  ReportRun report = {.summary = &about,
+                      .summary_text = summary.data,
+                      .rules = run->rules,
+                      .period = run->dt,
+                      .table = table,
+                      .options = run->options,
+                      .source = run->source};
+  int exit = report_write(&run->report, &report, SLT_OK);
+  text_clear(&summary);
+  free(title);
+  return exit;
+}
+
+/// Pictures and pages of the rows that were kept.
+static int write_products(CyclicRun* run, double wall) {
+  const RunOptions* o = run->options;
+  SltTable* table = NULL;
+  if (!o->plot && !o->report) return CLI_DONE;
+  if (slt_table_read_csv(run->text, run->length, &table, NULL) < 0) return out_of_memory();
+  int exit = o->plot ? draw(run, table) : CLI_DONE;
+  if (o->report && exit == CLI_DONE) exit = write_report(run, table, wall);
   slt_table_free(table);
   return exit;
 }
@@ -292,20 +387,32 @@ bool cyclic_is_wanted(const RunOptions* options, ModelSource* source) {
   return wanted;
 }
 
+static int close_outputs(CyclicRun* run, int exit) {
+  output_close(&run->csv);
+  output_close(&run->events);
+  int rows = writes_rows(run) ? output_report(&run->csv, "rows") : CLI_DONE;
+  int events = run->options->events ? output_report(&run->events, "events") : CLI_DONE;
+  return rows != CLI_DONE ? rows : events != CLI_DONE ? events : exit;
+}
+
 int cyclic_run(const RunOptions* options, ModelSource* source) {
-  CyclicRun run = {
-      .options = options, .source = source, .csv = {.fd = -1, .csv = true, .headers = 1}};
+  CyclicRun run = {.options = options,
+                   .source = source,
+                   .csv = {.fd = -1, .csv = true, .headers = 1},
+                   .events = {.fd = -1}};
   double wall = 0.0;
   int exit = prepare(&run);
   if (exit == CLI_DONE) {
-    exit = run_cycles(&run, &wall);
-    output_close(&run.csv);
-    int written = output_report(&run.csv, "rows");
-    if (written != CLI_DONE) exit = written;
-    if (options->plot && run.length > 0 && exit == CLI_DONE) exit = draw(&run);
-    if (exit == CLI_DONE) print_summary(&run, wall);
+    exit = close_outputs(&run, run_cycles(&run, &wall));
+    if (exit == CLI_DONE) exit = write_products(&run, wall);
+    if (exit == CLI_DONE && !options->quiet && !options->explain) {
+      print_summary(stderr, &run, wall);
+    }
   }
   output_close(&run.csv);
+  output_close(&run.events);
+  cyclic_watch_clear(&run.watch);
+  report_clear(&run.report);
   slt_cyclic_free(run.plant);
   slt_rules_free(run.rules);
   free(run.places);

@@ -6,12 +6,14 @@
 typedef struct Diagnostics {
   uint32_t errors;
   uint32_t warnings;
+  bool again;  // warnings have been printed before
 } Diagnostics;
 
 static void print_diagnostic(void* user, const SltDiagnostic* diagnostic) {
   Diagnostics* counts = user;
   counts->errors += diagnostic->severity == SLT_ERROR;
   counts->warnings += diagnostic->severity == SLT_WARNING;
+  if (counts->again && diagnostic->severity != SLT_ERROR) return;
   fputs(diagnostic->rendered, stderr);
   size_t length = strlen(diagnostic->rendered);
   if (length == 0 || diagnostic->rendered[length - 1] != '\n') fputc('\n', stderr);
@@ -29,6 +31,8 @@ static SltCompileOptions compile_options(ModelSource* source, const CliSettings*
   options.colour = cli_colour();
   options.load = source_load;
   options.load_user = source;
+  options.observe = source->observe.items;
+  options.observe_count = source->observe.count;
   return options;
 }
 
@@ -41,7 +45,7 @@ static void explain_failure(const ModelSource* source, SltStatus status,
 
 static SltModel* load(ModelSource* source, const CliSettings* settings, bool modes,
                       uint32_t* warnings) {
-  Diagnostics counts = {0, 0};
+  Diagnostics counts = {.again = source->again};
   SltCompileOptions options = compile_options(source, settings, &counts);
   options.structure = modes;
   SltModel* model = NULL;
@@ -63,7 +67,7 @@ SltModel* model_load_to_check(ModelSource* source, const CliSettings* settings,
 }
 
 SltRules* rules_load(ModelSource* source, const CliSettings* settings, bool silent) {
-  Diagnostics counts = {0, 0};
+  Diagnostics counts = {0};
   SltCompileOptions options = compile_options(source, settings, silent ? NULL : &counts);
   SltRules* rules = NULL;
   SltStatus status = source->folder ? slt_rules_compile_file(source->path, &options, &rules)

@@ -195,13 +195,17 @@ int option_choice(const char* option, const char* text, const char* const* words
 // ---- names --------------------------------------------------------------------------------------
 
 /// Copy one name without its backquotes and without blanks around it; `*at` moves to its end.
+/// Commas in parentheses and brackets belong to an expression.
 static bool take_name(const char** at, char** to, size_t* length) {
   const char* from = *at;
   char* begin = *to;
   bool quoted = false;
+  uint32_t depth = 0;
   while (*from == ' ' || *from == '\t')
     from++;
-  while (*from && (quoted || *from != ',')) {
+  while (*from && (quoted || depth > 0 || *from != ',')) {
+    if (!quoted && (*from == '(' || *from == '[')) depth++;
+    if (!quoted && (*from == ')' || *from == ']') && depth > 0) depth--;
     if (*from == '`') {
       quoted = !quoted;
     } else {

@@ -78,7 +78,8 @@ static bool has_name(const SltModel* model, const char* name) {
 
 /// An operator or a call; names of a model may hold them too, and come first.
 static bool is_formula(const char* text) {
-  return strpbrk(text, "+-*/^(<>") != NULL && !strchr(text, '`') && !strstr(text, " in ");
+  bool word = strncmp(text, "not ", 4) == 0 || strstr(text, " and ") || strstr(text, " or ");
+  return (word || strpbrk(text, "+-*/^(<>=!&|")) && !strchr(text, '`') && !strstr(text, " in ");
 }
 
 bool out_expand(const SltModel* model, const CliNames* asked, CliNames* out) {
@@ -101,6 +102,18 @@ static bool is_expression(const SltModel* model, const char* text) {
   slt_model_names(model, match_name, &names);
   out_clear(&found);
   return names.found == 0;
+}
+
+/// Whether an item of --out that the model does not have may be a condition of it.
+static bool may_be_condition(const SltModel* model, const char* text) {
+  return !strpbrk(text, "'.*?") && !strstr(text, " in ") && !has_name(model, text);
+}
+
+bool out_may_observe(const SltModel* model, const CliNames* asked) {
+  for (uint32_t i = 0; i < asked->count; i++) {
+    if (may_be_condition(model, asked->items[i])) return true;
+  }
+  return false;
 }
 
 bool out_add_macros(const SltModel* model, const CliNames* asked, ModelSource* source) {

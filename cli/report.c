@@ -6,6 +6,8 @@
 #include "report_page.h"
 #include "run.h"
 
+#include <saltus/saltus_rules.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +65,7 @@ bool report_begin(Report* report, SltSim* sim, const SltModel* model) {
       !text_open(&report->warnings)) {
     return false;
   }
+  if (!sim) return true;
   // a model without automata has no graph
   if (slt_graph_create(model, &report->graph) == SLT_ERR_NOMEM) return false;
   return slt_story_create(sim, true, (SltWriter){story_write, report}, &report->told) >= 0;
@@ -149,7 +152,7 @@ static void write_row(FILE* out, const SltEvent* event) {
 
 void report_event(Report* report, const SltEvent* event) {
   if (!report->rows.file) return;
-  slt_story_event(report->told, event);
+  if (report->told) slt_story_event(report->told, event);
   if (report->graph) slt_graph_event(report->graph, event);
   if (report->record_count++) fputc(',', report->records.file);
   slt_event_write(event, (SltWriter){file_write, report->records.file});
@@ -520,7 +523,17 @@ static void write_setting(FILE* out, const char* name, double given, double expe
   fprintf(out, "<tr><td>%s</td><td class=\"v\">%s</td></tr>\n", name, cli_number_text(value, text));
 }
 
+static void write_period(FILE* out, const ReportRun* run) {
+  fputs("<h2 id=\"settings\">Settings</h2>\n<div class=\"settings\"><table>\n", out);
+  write_setting(out, "period of the scan", run->period, (double)NAN, (double)NAN);
+  fputs("</table></div>\n", out);
+}
+
 static void write_settings(FILE* out, const ReportRun* run) {
+  if (!run->model) {
+    write_period(out, run);
+    return;
+  }
   const SltSimOptions* sim = &run->options->sim;
   const SltExperiment* e = run->experiment;
   static const char* const detections[] = {"certified", "combined", "extrapolation",
@@ -544,10 +557,14 @@ static void write_settings(FILE* out, const ReportRun* run) {
   fputs("</div>\n", out);
 }
 
-static void write_structure(FILE* out, const SltModel* model) {
+static SltStatus explain(const ReportRun* run, SltWriter writer) {
+  return run->model ? slt_model_explain(run->model, SLT_EXPLAIN_TEXT, writer)
+                    : slt_rules_write(run->rules, SLT_RULES_EXPLANATION, writer);
+}
+
+static void write_structure(FILE* out, const ReportRun* run) {
   ReportText text = {0};
-  if (text_open(&text) &&
-      slt_model_explain(model, SLT_EXPLAIN_TEXT, (SltWriter){file_write, text.file}) >= 0) {
+  if (text_open(&text) && explain(run, (SltWriter){file_write, text.file}) >= 0) {
     fflush(text.file);
     fputs("<h2 id=\"structure\">Structure</h2>\n<details><summary>what determines what, mode by "
           "mode</summary>\n<pre>",
@@ -596,7 +613,7 @@ static void write_head(FILE* out, const ReportRun* run) {
         out);
 }
 
-static void write_summary(FILE* out, Report* report, const RunSummary* summary) {
+static void write_summary(FILE* out, Report* report, const ReportRun* run) {
   if (report->failure) {
     fputs("<h2>The run did not finish</h2>\n<pre class=\"failure\">", out);
     escape_text(out, report->failure);
@@ -608,8 +625,10 @@ static void write_summary(FILE* out, Report* report, const RunSummary* summary) 
   }
   fputs("<h2 id=\"summary\">Summary</h2>\n<pre>", out);
   ReportText text = {0};
-  if (text_open(&text)) {
-    summary_write(text.file, summary);
+  if (run->summary_text) {
+    escape_text(out, run->summary_text);
+  } else if (text_open(&text)) {
+    summary_write(text.file, run->summary);
     fflush(text.file);
     escape(out, text.data, text.size);
   }
@@ -624,18 +643,18 @@ static void write_page(FILE* out, Report* report, const ReportRun* run) {
   fflush(report->warnings.file);
   write_head(out, run);
   write_picture(out, run->summary, run->table, run->options, run->experiment);
-  write_summary(out, report, run->summary);
+  write_summary(out, report, run);
   write_events(out, report);
   write_graph(out, report);
   write_settings(out, run);
-  write_structure(out, run->model);
+  write_structure(out, run);
   write_model(out, run->source);
   write_data(out, report, run->summary, run->table, run->options, run->experiment);
   fputs("</body>\n</html>\n", out);
 }
 
 int report_write(Report* report, const ReportRun* run, SltStatus status) {
-  slt_story_end(report->told, status);
+  if (report->told) slt_story_end(report->told, status);
   char* page = NULL;
   size_t size = 0;
   FILE* out = open_memstream(&page, &size);

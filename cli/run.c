@@ -670,7 +670,9 @@ static int resolve_out(Run* run) {
   size_t length = run->source.length;
   const CliNames* asked = &run->options.out;
   if (!out_add_macros(run->model, asked, &run->source)) return CLI_RUN;
-  if (run->source.length != length) {
+  if (run->source.length != length || out_may_observe(run->model, asked)) {
+    run->source.observe = *asked;
+    run->source.again = true;
     slt_model_free(run->model);
     run->model = model_load(&run->source, &run->options.settings, &warnings);
     if (!run->model) return CLI_MODEL;
@@ -709,8 +711,8 @@ static int run_command(bool explain, int argc, char** argv) {
   if (exit == CLI_DONE && !source_open(&run.source, run.options.model)) exit = CLI_MODEL;
   run.source.includes = run.options.includes;
   bool cyclic = exit == CLI_DONE && cyclic_is_wanted(&run.options, &run.source);
-  if (cyclic && explain) {
-    cli_error("explain --run tells of located events, not of cyclic execution");
+  if (cyclic && run.options.graph) {
+    cli_error("--graph draws automata, which the scan of cyclic execution has none of");
     exit = CLI_USAGE;
     cyclic = false;
   }

@@ -87,6 +87,10 @@ void out_clear(CliNames* out);
 /// Put expressions of --out behind the model's text, as macros; it is to be compiled anew then.
 bool out_add_macros(const SltModel* model, const CliNames* asked, ModelSource* source);
 
+/// Whether --out names something that the model has no quantity for: perhaps a condition, which it
+/// is to be compiled anew for.
+bool out_may_observe(const SltModel* model, const CliNames* asked);
+
 /// Runs of several models, and runs again when a file changes (several.c).
 typedef int RunFn(int argc, char** argv);
 int run_several(int argc, char** argv, RunFn* run);
@@ -206,14 +210,18 @@ typedef struct Report {
 /// What a report is about.
 typedef struct ReportRun {
   const RunSummary* summary;
-  const SltModel* model;
+  const char* summary_text;      // NULL: made of `summary`
+  const SltModel* model;         // NULL: rules are scanned
+  const struct SltRules* rules;  // ... these
+  double period;                 // ... and at this period
   const SltTable* table;
   const RunOptions* options;
   const SltExperiment* experiment;
   const ModelSource* source;
 } ReportRun;
 
-/// False when memory is exhausted. Clear it in any case.
+/// False when memory is exhausted. Clear it in any case. Without a run its story is told by the
+/// caller.
 bool report_begin(Report* report, SltSim* sim, const SltModel* model);
 void report_event(Report* report, const SltEvent* event);
 void report_warning(Report* report, const char* text);

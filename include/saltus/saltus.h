@@ -41,7 +41,12 @@ typedef struct SltCompileOptions {
   bool colour;                     ///< rendered diagnostics with terminal colours
   SltLoadFn* load;                 ///< NULL: `data` files cannot be read (compile_file: from disk)
   void* load_user;
-  bool structure;          ///< look at modes that a run may come to, and warn [false]
+  bool structure;  ///< look at modes that a run may come to, and warn [false]
+  /// Macros that are conditions, predicates and situations of rule tables that become variables
+  /// with the value 1 where they hold and 0 elsewhere. Their changes are located as all others.
+  /// Other names in the list are left alone. Borrowed during the call.
+  const char* const* observe;
+  uint32_t observe_count;
   SltAllocator allocator;  ///< zeroed: the C library's
   uint32_t cookie;         ///< set by slt_compile_options()
 } SltCompileOptions;

@@ -99,6 +99,27 @@ SLT_API uint32_t slt_cyclic_column_count(const SltCyclic* cyclic);
 SLT_API const char* slt_cyclic_column_name(const SltCyclic* cyclic, uint32_t column);
 SLT_API uint32_t slt_cyclic_column_place(const SltCyclic* cyclic, uint32_t column);
 
+typedef enum SltConditionKind {
+  SLT_CONDITION_PREDICATE,
+  SLT_CONDITION_SITUATION,
+  SLT_CONDITION_STATE  ///< a logical state
+} SltConditionKind;
+
+/// Something that holds or does not: what a cycle can change at once.
+typedef struct SltCondition {
+  SltConditionKind kind;
+  const char* name;
+  const char* text;  ///< relation of a predicate, rows of a situation; "" for a logical state
+  uint32_t place;    ///< for slt_cyclic_get()
+  const char* file;  ///< where it is written
+  uint32_t line;
+} SltCondition;
+
+/// Predicates, situations and logical states, in this order and each in that of its table.
+SLT_API uint32_t slt_cyclic_condition_count(const SltCyclic* cyclic);
+/// One of them; zeroed beyond the last one. Texts live as long as the rules.
+SLT_API SltCondition slt_cyclic_condition(const SltCyclic* cyclic, uint32_t condition);
+
 /// What has gone wrong so far.
 typedef struct SltCyclicProblem {
   const char* rule;      ///< number of the first rule that gave no finite number; NULL for none

@@ -136,7 +136,9 @@ static bool compile_rules(Job* job, Str text, const LismaOptions* lisma) {
                           .override_count = lisma->override_count,
                           .applied = lisma->applied,
                           .load_file = lisma->load_file,
-                          .user = lisma->user};
+                          .user = lisma->user,
+                          .observe = lisma->observe,
+                          .observe_count = lisma->observe_count};
   model->rules = ARENA_NEW(&model->arena, RulesModel);
   return rules_read(model->rules, &model->arena, &model->source, model->source.name, text,
                     job->folder, &options, &job->diags) &&
@@ -151,12 +153,17 @@ static SltStatus compile_text(Job* job, Str text) {
   for (uint32_t i = 0; i < given->override_count; i++) {
     overrides[i] = (LismaOverride){str_from_c(given->overrides[i].name), given->overrides[i].value};
   }
+  Str* observe = ARENA_ARRAY(&job->scratch, Str, given->observe_count + 1);
+  for (uint32_t i = 0; i < given->observe_count; i++)
+    observe[i] = str_from_c(given->observe[i]);
   CompileLoader loader = {.options = given, .allocator = &model->allocator};
   LismaOptions options = {.overrides = overrides,
                           .override_count = given->override_count,
                           .applied = ARENA_ARRAY(&job->scratch, bool, given->override_count + 1),
                           .load_file = compile_load,
-                          .user = &loader};
+                          .user = &loader,
+                          .observe = observe,
+                          .observe_count = given->observe_count};
   bool good = job->rules ? compile_rules(job, text, &options)
                          : lisma_include(&model->source, &model->arena, &options, &job->diags) &&
                                lisma_compile(&model->ir, &model->arena, &model->source, &options,

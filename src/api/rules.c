@@ -58,6 +58,7 @@ static SltStatus read_inside(ReadJob* job) {
   bool good = rules_read(&rules->model, &rules->arena, &rules->source, str_from_c(job->name), text,
                          job->folder, &options, &diags);
   SltStatus status = good ? SLT_OK : SLT_ERR_SEMANTIC;
+  if (good) rules_write_conditions(&rules->model, &rules->arena);
   if (good) {
     status = compile_report_unknown(&diags, overrides, options.override_count, options.applied,
                                     constant_name, &rules->model);
@@ -236,6 +237,58 @@ const char* slt_cyclic_column_name(const SltCyclic* cyclic, uint32_t column) {
 uint32_t slt_cyclic_column_place(const SltCyclic* cyclic, uint32_t column) {
   if (column >= slt_cyclic_column_count(cyclic)) return UINT32_MAX;
   return cyclic->rules->model.constants.count + column;
+}
+
+static bool is_logical(const RulesModel* m, uint32_t state) {
+  return m->states.data[state].logical;
+}
+
+uint32_t slt_cyclic_condition_count(const SltCyclic* cyclic) {
+  if (!cyclic) return 0;
+  const RulesModel* m = &cyclic->rules->model;
+  uint32_t count = m->predicates.count + m->situations.count;
+  for (uint32_t i = 0; i < m->states.count; i++)
+    count += is_logical(m, i);
+  return count;
+}
+
+/// The n-th logical state; the number of states beyond the last one.
+static uint32_t logical_state(const RulesModel* m, uint32_t n) {
+  uint32_t state = 0;
+  while (state < m->states.count && (!is_logical(m, state) || n-- > 0))
+    state++;
+  return state;
+}
+
+SltCondition slt_cyclic_condition(const SltCyclic* cyclic, uint32_t condition) {
+  SltCondition out = {0};
+  if (condition >= slt_cyclic_condition_count(cyclic)) return out;
+  const RulesModel* m = &cyclic->rules->model;
+  uint32_t first_situation = m->predicates.count;
+  uint32_t first_state = first_situation + m->situations.count;
+  uint32_t states = m->constants.count;
+  Span span;
+  if (condition < first_situation) {
+    const RulesPredicate* p = &m->predicates.data[condition];
+    out = (SltCondition){SLT_CONDITION_PREDICATE, p->name.data, p->text.data, 0, NULL, 0};
+    out.place = states + m->states.count + condition;
+    span = p->span;
+  } else if (condition < first_state) {
+    const RulesSituation* s = &m->situations.data[condition - first_situation];
+    out = (SltCondition){SLT_CONDITION_SITUATION, s->name.data, s->text.data, 0, NULL, 0};
+    out.place = states + m->states.count + condition;
+    span = s->span;
+  } else {
+    uint32_t state = logical_state(m, condition - first_state);
+    const RulesState* s = &m->states.data[state];
+    out = (SltCondition){SLT_CONDITION_STATE, s->name.data, "", 0, NULL, 0};
+    out.place = states + state;
+    span = s->span;
+  }
+  uint32_t column = 0;
+  source_place(m->source, span.begin, &out.line, &column);
+  out.file = source_name(m->source, span.begin).data;
+  return out;
 }
 
 SltCyclicProblem slt_cyclic_problem(const SltCyclic* cyclic) {

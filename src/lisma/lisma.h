@@ -39,6 +39,9 @@ typedef struct LismaOptions {
   uint32_t sample_from;
 
   bool trust_units;  // units are words that nothing is inferred from
+
+  const Str* observe;  // names of conditions that become variables, 1 where they hold
+  uint32_t observe_count;
 } LismaOptions;
 
 /// Put the files that a model includes behind its text, as parts of the source. False when one of

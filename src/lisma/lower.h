@@ -513,6 +513,8 @@ const Binding* resolve_binding(Lower* l, uint32_t name);
 uint32_t resolve_var(Lower* l, uint32_t name, Span span);
 /// Note a use of the derivative of `var` outside of equations.
 void resolve_note_derivative(Lower* l, uint32_t var, Span span);
+/// A variable beside whatever its name means until now, determined by an equation.
+uint32_t resolve_new_var(Lower* l, uint32_t name, Span span);
 /// A hidden discrete variable.
 uint32_t resolve_hidden_var(Lower* l, uint32_t name, Span span);
 /// "a constant", "a macro"...

@@ -308,6 +308,12 @@ uint32_t resolve_var(Lower* l, uint32_t name, Span span) {
   return symbol->index;
 }
 
+uint32_t resolve_new_var(Lower* l, uint32_t name, Span span) {
+  uint32_t var = add_var(l, name, span);
+  l->names.vars.data[var].flags = VAR_IN_EQUATION | VAR_STRONG;
+  return var;
+}
+
 void resolve_note_derivative(Lower* l, uint32_t var, Span span) {
   if (l->names.vars.data[var].flags & VAR_STRONG) return;
   base_vec_push(l->scratch, &l->settings.derivatives, (NameUse){l->m->vars.data[var].name, span});

@@ -426,8 +426,48 @@ static void lower_macro(Lower* l, uint32_t index) {
   resolve_leave_macro(l, index, mark);
 }
 
+/// A condition that shall be seen: variable = if(condition, 1, 0).
+static uint32_t observe(Lower* l, uint32_t index) {
+  Macro macro = l->names.macros.data[index];
+  BindingMark mark;
+  if (!lower_is_condition(follow_alias(l, macro.value))) return IR_NONE;
+  if (!resolve_enter_macro(l, index, macro.span, &mark)) return IR_NONE;
+  Scope outer = l->terms.scope;
+  l->terms.scope = (Scope){.kind = SCOPE_EQUATION, .equation = true, .automaton = IR_NONE};
+  TermFrame frame = lower_begin(l);
+  Value value = lower_scalar(l, macro.value);
+  uint32_t var = value.type == VALUE_BAD ? IR_NONE : resolve_new_var(l, macro.name, macro.span);
+  ExprId equation = {0};
+  if (var != IR_NONE) {
+    ExprId left = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
+    equation = lower_op(l, IR_EQUALS, left, value.e);
+  }
+  IrEquation added = {
+      .term = lower_end(l, frame, equation), .body = 0, .lhs_var = var, .span = macro.span};
+  l->terms.scope = outer;
+  resolve_leave_macro(l, index, mark);
+  if (var != IR_NONE) base_vec_push(l->arena, &l->m->equations, added);
+  return var;
+}
+
+static void observe_conditions(Lower* l) {
+  const LismaOptions* options = l->options;
+  uint32_t* vars = ARENA_ARRAY(l->scratch, uint32_t, l->names.macros.count + 1);
+  for (uint32_t i = 0; i < l->names.macros.count && !l->walk.stopped; i++) {
+    bool wanted = false;
+    for (uint32_t k = 0; k < options->observe_count; k++)
+      wanted |= str_equal(options->observe[k], lower_name(l, l->names.macros.data[i].name));
+    vars[i] = wanted ? observe(l, i) : IR_NONE;
+  }
+  // all conditions are lowered: from here on the names are those of the variables
+  for (uint32_t i = 0; i < l->names.macros.count && !l->walk.stopped; i++) {
+    if (vars[i] != IR_NONE) resolve_define(l, l->names.macros.data[i].name, SYM_VAR, vars[i]);
+  }
+}
+
 void resolve_lower_macros(Lower* l) {
   for (uint32_t i = 0; i < l->names.macros.count && !l->walk.stopped; i++) {
     lower_macro(l, i);
   }
+  if (l->options->observe_count > 0) observe_conditions(l);
 }

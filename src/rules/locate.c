@@ -279,6 +279,8 @@ bool rules_lower(const RulesModel* model, IrModel* ir, Arena* arena, const Sourc
   if (options) {
     lisma.overrides = options->overrides;
     lisma.override_count = options->override_count;
+    lisma.observe = options->observe;
+    lisma.observe_count = options->observe_count;
   }
   if (!lisma_compile(ir, arena, l.text, &lisma, &found)) {
     pass_messages(&l, &found);

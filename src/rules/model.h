@@ -230,6 +230,7 @@ typedef struct RulesState {
 typedef struct RulesPredicate {
   Str name;
   const RulesExpr* relation;  // relations joined by AND
+  Str text;                   // for people
   Span span;                  // of the relation
 } RulesPredicate;
 
@@ -250,6 +251,7 @@ typedef struct RulesSituationRow {
 
 typedef struct RulesSituation {
   Str name;
+  Str text;  // of its rows, for people
   Span span;
 } RulesSituation;
 

@@ -23,6 +23,8 @@ typedef struct RulesOptions {
   bool* applied;  // NULL, or room for override_count
   RulesLoadFn* load_file;
   void* user;
+  const Str* observe;  // predicates and situations that become variables
+  uint32_t observe_count;
 } RulesOptions;
 
 /// Read a model and the files it includes. `source` is initialised here with the text of all of
@@ -62,6 +64,9 @@ Str rules_write_markdown(const RulesModel* model, Arena* arena);
 Str rules_write_csv(const RulesModel* model, RulesSection section, Arena* arena);
 /// "rules.csv" for RULES_SECTION_RULES.
 const char* rules_csv_name(RulesSection section);
+
+/// Fill in the texts of predicates and situations.
+void rules_write_conditions(RulesModel* model, Arena* arena);
 
 /// Equations per situation, and who reads and writes what.
 Str rules_write_explanation(const RulesModel* model, Arena* arena);

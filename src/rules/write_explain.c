@@ -91,6 +91,37 @@ static void explain_conditions(Writer* w) {
   }
 }
 
+/// What was written since `begin`, without brackets and backquotes.
+static Str take_words(Writer* w, uint32_t begin) {
+  TextBuffer words = {.arena = w->arena};
+  for (uint32_t i = begin; i < w->out.length; i++) {
+    char c = w->out.data[i];
+    if (c != '[' && c != ']' && c != '`') text_append_char(&words, c);
+  }
+  return text_str(&words);
+}
+
+void rules_write_conditions(RulesModel* model, Arena* arena) {
+  Writer writer = {.m = model, .arena = arena, .out = {.arena = arena}, .plain = true};
+  Writer* w = &writer;
+  for (uint32_t i = 0; i < model->predicates.count; i++) {
+    uint32_t begin = w->out.length;
+    write_expr(w, model->predicates.data[i].relation);
+    model->predicates.data[i].text = take_words(w, begin);
+  }
+  for (uint32_t s = 0; s < model->situations.count; s++) {
+    uint32_t begin = w->out.length;
+    bool any = false;
+    for (uint32_t i = 0; i < model->rows.count; i++) {
+      if (model->rows.data[i].situation != s) continue;
+      if (any) W(" or ");
+      write_when(w, &model->rows.data[i].when);
+      any = true;
+    }
+    model->situations.data[s].text = take_words(w, begin);
+  }
+}
+
 static bool expr_reads(const RulesExpr* e, uint8_t op, uint32_t index) {
   if (!e) return false;
   if (e->op == op && e->index == index) return true;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Patterns and expressions in --out, several models, --watch, diff, names, completions of names."""
+import csv
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ experiment { end = 1; }"""
 
 class Comforts(cli_case.CliCase):
     def rows(self, *arguments):
-        return [line.split(",") for line in self.good("run", *arguments, "-q", "-o", "-").out.splitlines()]
+        return list(csv.reader(self.good("run", *arguments, "-q", "-o", "-").out.splitlines()))
 
     def test_patterns(self):
         self.write("rooms.lisma", ROOMS)
@@ -38,6 +39,13 @@ class Comforts(cli_case.CliCase):
         plain = self.rows("ball.lisma", "--out", "y,v")
         self.assertEqual([r[:3] for r in rows], plain, "the run is the same")
         self.fails(1, "run", "ball.lisma", "-q", "--out", "y +", says=["error"])
+        self.write("steps.lisma", "x' = 1; x(t0) = 0; macro late = [x > 0.5]; experiment { end = 1; }\n")
+        rows = self.rows("steps.lisma", "--out", "x,late,if(late, 7, 3),x > 0.25,not late", "--samples", "2")
+        self.assertEqual(rows[0], ["time", "x", "late", "if(late, 7, 3)", "x > 0.25", "not late"])
+        jumps = [(round(float(a[0]), 9), a[2:], b[2:]) for a, b in zip(rows[1:], rows[2:]) if a[0] == b[0]]
+        self.assertEqual([j[0] for j in jumps], [0.25, 0.5])
+        self.assertEqual(jumps[0][1:], (["0", "3", "0", "1"], ["0", "3", "1", "1"]))
+        self.assertEqual([r[2] for r in rows[1:]][-1], "1")
         self.fails(1, "run", "ball.lisma", "-q", "--out", "y + nothing", says=["nothing"])
 
     def test_measure(self):

@@ -179,6 +179,50 @@ def check_logic():
            lambda t: {"y": 1.0, "a": abs(t - 5)}, [5])
 
 
+BOILER = model(["level; integral; 3; 1; ; pump", "level; integral; -1; 1; ; EverTrue",
+                "drum; relay with hysteresis; 1; gap; ; EverTrue; zone; 0.5", "gap; adding; -1; level; 5"],
+               ["level | 0 |", "drum | 0 |", "gap | 0 |", "alarm on | true | logical", "pump | false | logical"],
+               predicates=["high | level > 6 | | | | | | |", "low | level < 4 | | | | | | |"],
+               situations=["too high | high | not pump, alarm on", "too low | low, not high | pump, not `alarm on`"])
+
+
+def check_changes():
+    """Predicates, situations and logical states as columns, records, words and a page, in both executions."""
+    path = FOLDER / "boiler.rules.md"
+    path.write_text(BOILER, encoding="utf-8")
+    columns = "level,high,low,too high,too low,alarm on,pump"
+    ends = {}
+    for options in ((), ("--cyclic", "0.001")):
+        done = saltus("run", path, "-q", "-o", "-", "--every", "0.5", "--out", columns, *options)
+        rows = list(csv.reader(io.StringIO(done.stdout)))
+        ends[options] = rows[-1][2:]
+        for t, level, high, low, *_ in rows[1:]:
+            sure = min(abs(float(level) - 6), abs(float(level) - 4)) > 0.01
+            if sure and float(t) > 0 and (int(high), int(low)) != (float(level) > 6, float(level) < 4):
+                problems.append(f"columns of predicates at {t}: {level}, {high}, {low} {options}")
+        done = saltus("run", path, "-q", "-o", "rows.csv", "--events", "events.jsonl", "--report", "page.html", *options)
+        if done.returncode or "too low" not in (FOLDER / "page.html").read_text("utf-8"):
+            problems.append(f"report and events {options}: {done.stderr}")
+        records = [json.loads(line) for line in (FOLDER / "events.jsonl").read_text("utf-8").splitlines()]
+        pump = [(r["t"], r["from"], r["to"]) for r in records if r["automaton"] == "pump"]
+        if [p[1:] for p in pump[:2]] != [("false", "true"), ("true", "false")]:
+            problems.append(f"records of a logical state {options}: {pump[:3]}")
+        if any(word in json.dumps(records) for word in ("@", "| integral")):
+            problems.append(f"records show how tables are run {options}")
+        told = saltus("explain", "--run", "--all", path, *options).stdout
+        for words in ("pump becomes true", "alarm on becomes false"):
+            if words not in told:
+                problems.append(f"explain --run {options} does not say '{words}': {told}")
+        if not told.count("\nt = ") == len({r["t"] for r in records if options == () or r["kind"] != "initial"}):
+            problems.append(f"explain --run {options}: {told.count(chr(10) + 't = ')} instants")
+    if ends[()] != ends[("--cyclic", "0.001")]:
+        problems.append(f"both executions end with {ends}")
+    if "becomes" not in saltus("explain", "--run", "--json", path, "--cyclic", "0.1").stdout:
+        lines = saltus("explain", "--run", "--json", path, "--cyclic", "0.1").stdout.splitlines()
+        if len(lines) < 10 or not all(json.loads(line) for line in lines):
+            problems.append(f"explain --run --json --cyclic: {lines[:2]}")
+
+
 def check_clock(hoop):
     """Pace, interrupts and folders of tables."""
     for options in (["--cyclic", "0.01"], []):
@@ -237,7 +281,8 @@ def check_command_line():
     if done.returncode or "overruns" not in done.stderr or "20 of 8 rules" not in done.stderr:
         problems.append(f"--realtime: {done.stderr}")
     for arguments, status, words in ((("run", hoop, "--cyclic", "0"), 2, "--cyclic"),
-                                     (("run", hoop, "--cyclic", "1", "--events", "e"), 2, "events"),
+                                     (("run", hoop, "--cyclic", "1", "-o", "x.mat"), 2, "CSV"),
+                                     (("explain", "--run", hoop, "--cyclic", "1", "--graph", "x.svg"), 2, "--graph"),
                                      (("run", hoop, "--cyclic", "1", "--out", "nobody"), 1, "nobody"),
                                      (("convert", hoop), 2, "convert"),
                                      (("convert", hoop, "x.txt"), 2, ".rules.md"),
@@ -246,6 +291,7 @@ def check_command_line():
         if done.returncode != status or words not in done.stderr:
             problems.append(f"{arguments}: exit {done.returncode}, {done.stderr}")
     check_clock(hoop)
+    check_changes()
     text = saltus("explain", hoop).stdout
     for words in ("`Fy spring` = 60000*`R - h`    while braking", "`Fy spring` = 0 otherwise",
                   "h height     written by 7; read by 8; predicate `h < R`"):

@@ -108,6 +108,41 @@ TEST(what_is_not_finite) {
   slt_rules_free(rules);
 }
 
+static const char thermostat[] =
+    "## States\n\n| name | initial | kind |\n|---|---|---|\n| T | 20 | |\n| heat | false | logical "
+    "|\n"
+    "## Predicates\n\n| name | relation |\n|---|---|\n| cold | T < 18 |\n"
+    "## Situations\n\n| situation | when | then |\n|---|---|---|\n| work | cold | heat |\n"
+    "## Rules\n\n| # | variable | procedure | argument 1 |\n|---|---|---|---|\n| 1 | T | integral "
+    "| -1 |\n";
+
+TEST(conditions) {
+  SltRules* rules = compile(thermostat);
+  SltCyclic* c = NULL;
+  CHECK(slt_cyclic_create(rules, 3.0, NULL, &c) == SLT_OK, "create");
+  CHECK(slt_cyclic_condition_count(c) == 3 && slt_cyclic_condition_count(NULL) == 0, "count");
+  static const struct {
+    SltConditionKind kind;
+    const char *name, *text;
+    uint32_t line;
+  } wanted[] = {{SLT_CONDITION_PREDICATE, "cold", "T < 18", 11},
+                {SLT_CONDITION_SITUATION, "work", "cold", 16},
+                {SLT_CONDITION_STATE, "heat", "", 6}};
+  for (uint32_t i = 0; i < 3; i++) {
+    SltCondition found = slt_cyclic_condition(c, i);
+    CHECK(found.kind == wanted[i].kind && strcmp(found.name, wanted[i].name) == 0, wanted[i].name);
+    CHECK(strcmp(found.text, wanted[i].text) == 0 && found.line == wanted[i].line, found.text);
+    CHECK(found.place == place(c, wanted[i].name), "place");
+  }
+  CHECK(slt_cyclic_condition(c, 3).name == NULL, "beyond the last one");
+  slt_cyclic_cycle(c);
+  CHECK(slt_cyclic_get(c, slt_cyclic_condition(c, 0).place) == 0.0, "not yet");
+  slt_cyclic_cycle(c);
+  CHECK(slt_cyclic_get(c, slt_cyclic_condition(c, 2).place) == 1.0, "heat");
+  slt_cyclic_free(c);
+  slt_rules_free(rules);
+}
+
 TEST(no_memory_is_taken_in_a_cycle) {
   SltRules* rules = compile(fall);
   TestAllocator counter = {0};
