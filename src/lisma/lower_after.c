@@ -174,6 +174,7 @@ void lower_entry_resets(Lower* l, uint32_t body, Span span) {
   uint32_t begin = lower_flush_actions(l);
   uint32_t name = lower_place_name(l, "set", span);
   uint32_t automaton = add_automaton(l, name, branch_states, BRANCH_STATE_COUNT, span);
+  l->m->automata.data[automaton].hidden = true;  // the switch of the branch is what people see
   TermFrame frame = lower_begin(l);
   ExprId holds = body_holds(l, body);
   IrTerm leaves = lower_snapshot(l, lower_op(l, IR_NOT, holds, (ExprId){0}));
