@@ -266,8 +266,9 @@ static SltStatus check_assigned(EngSim* sim) {
     char mode[300];
     eng_describe_mode(sim, sim->state, mode, sizeof mode);
     eng_fail(sim, SLT_ERR_SEMANTIC, DIAG_E0829, &action->span,
-             "at t = %s '%.*s' is set, and an equation of the mode %s computes it",
-             eng_number(sim->core.t).text, STR_ARGS(var->name), mode);
+             "at t = %s '%.*s' is set, and an equation%s%s computes it",
+             eng_number(sim->core.t).text, STR_ARGS(var->name), mode[0] ? " of the mode " : "",
+             mode);
     eng_hint(sim, "what is set would be gone at once: set what the equation reads, or leave the "
                   "equation out of the mode");
     return sim->error.status;
