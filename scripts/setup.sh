@@ -55,6 +55,7 @@ for group in "${@:-build}"; do
       have_header expat.h || need libexpat1-dev
       have_header hdf5/serial/hdf5.h || have_header hdf5.h || need libhdf5-dev
       have_program python3 || need python3
+      have_program nvim || need neovim
       have_header nlopt.h || need libnlopt-dev
       have_program mpirun || need "libopenmpi-dev openmpi-bin"
       python_packages
