@@ -231,6 +231,8 @@ typedef struct StdoutText {
 SltStatus stdout_write_text(void* user, const char* data, size_t length);
 /// Show an address or a file in the user's browser; false where there is none (shelf.c).
 bool browser_open(const char* address);
+/// The folder that holds models/ and docs/, PATH_MAX bytes; false when there is none.
+bool shelf_data_root(char* root);
 /// Columns of the terminal on standard output, 80 when it is none.
 uint32_t terminal_width(void);
 

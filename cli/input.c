@@ -6,6 +6,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -135,21 +136,32 @@ void source_close(ModelSource* source) {
   *source = (ModelSource){0};
 }
 
-/// A file that a model names in one of the folders it may be in, beside the model's own.
+static SltStatus load_from(ModelSource* source, const char* folder, const char* name,
+                           const SltAllocator* allocator, char** content, size_t* length) {
+  size_t size = strlen(folder) + strlen(name) + 2;
+  char* path = malloc(size);
+  if (!path) return SLT_ERR_NOMEM;
+  snprintf(path, size, "%s/%s", folder, name);
+  SltStatus status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
+  if (status >= 0) inputs_add(&source->inputs, path);
+  free(path);
+  return status;
+}
+
+/// A file that a model names in one of the folders it may be in, beside the model's own: those that
+/// were given, and for the library of parts the one that came with the program.
 static SltStatus load_included(ModelSource* source, const char* name, const SltAllocator* allocator,
                                char** content, size_t* length) {
   for (uint32_t i = 0; i < source->includes.count; i++) {
     const char* folder = source->includes.items[i];
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char* path = malloc(size);
-    if (!path) return SLT_ERR_NOMEM;
-    snprintf(path, size, "%s/%s", folder, name);
-    SltStatus status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
-    if (status >= 0) inputs_add(&source->inputs, path);
-    free(path);
-    if (status >= 0) return status;
+    SltStatus status = load_from(source, folder, name, allocator, content, length);
+    if (status >= 0 || status == SLT_ERR_NOMEM) return status;
   }
-  return SLT_ERR_NOT_FOUND;
+  char models[PATH_MAX + 8];
+  bool part = strncmp(name, "parts/", strlen("parts/")) == 0 && !strstr(name, "..");
+  if (!part || !shelf_data_root(models)) return SLT_ERR_NOT_FOUND;
+  strcat(models, "/models");
+  return load_from(source, models, name, allocator, content, length);
 }
 
 SltStatus source_load(void* user, const char* name, const SltAllocator* allocator, char** content,

@@ -371,7 +371,8 @@ static void write_charts(FILE* out, const SltTable* table, const bool* texts,
   Charts c = {.out = out, .table = table, .texts = texts};
   for (uint32_t i = 0; i < options->figure.count; i++)
     write_asked_chart(&c, options->figure.items[i].key, options->figure.items[i].value);
-  uint32_t own = c.count == 0 && options->out.count == 0 ? experiment->plot_count : 0;
+  bool by_model = experiment && c.count == 0 && options->out.count == 0;
+  uint32_t own = by_model ? experiment->plot_count : 0;
   for (uint32_t i = 0; i < own; i++)
     write_asked_chart(&c, experiment->plot[i].name, experiment->plot[i].text);
   if (c.count == 0) write_grouped_charts(&c);

@@ -57,7 +57,7 @@ static bool beside_program(char path[PATH_MAX], const char* relative) {
 
 /// The folder that holds models/ and docs/: $SALTUS_DATA, else the installed one, else the source
 /// of a program that was not installed.
-static bool data_root(char root[PATH_MAX]) {
+bool shelf_data_root(char* root) {
   static const char* const places[] = {SALTUS_DATA_PATH, "../..", ".."};
   const char* given = getenv("SALTUS_DATA");
   if (given) return realpath(given, root) != NULL;
@@ -145,7 +145,7 @@ static bool shelf_scan(Shelf* shelf, const char* folder) {  // NOLINT(misc-no-re
 
 static bool shelf_open(Shelf* shelf) {
   char root[PATH_MAX];
-  bool known = data_root(root);
+  bool known = shelf_data_root(root);
   int length = snprintf(shelf->root, sizeof shelf->root, "%s/%s", known ? root : "", shelf->folder);
   if (known && (size_t)length < sizeof shelf->root && shelf_scan(shelf, shelf->root)) return true;
   cli_error("the folder of %s is not to be found", shelf->folder);

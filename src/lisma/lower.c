@@ -183,6 +183,7 @@ static void lower_model(Lower* l) {
   lower_block(l, &l->ast->body, &top);
   resolve_lower_macros(l);
   if (l->walk.stopped) return;
+  lower_check_alike(l);
   lower_connections(l);
   lower_override_starts(l);
   if (l->walk.stopped) return;

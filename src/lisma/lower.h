@@ -680,6 +680,11 @@ void lower_connect(Lower* l, const AstStatement* statement);
 /// The equations of all connections, behind the last statement.
 void lower_connections(Lower* l);
 
+// lower_alike.c -------------------------------------------------------------------------------
+
+/// Warn of names that look like others and are not.
+void lower_check_alike(Lower* l);
+
 // lower_delay.c -------------------------------------------------------------------------------
 
 Value lower_delay(Lower* l, const AstExpr* expr);

@@ -294,6 +294,7 @@ static void build_automaton_list(ModelBuild* build, const ModelState* states) {
 
 /// The states that an `at` enters, in the order of the text.
 static const ModelGoto* build_gotos(ModelBuild* build, const IrSchedule* s) {
+  if (s->goto_count == 0) return NULL;
   ModelGoto* gotos = ARENA_ARRAY(&build->arena, ModelGoto, s->goto_count);
   const IrGoto* written = build->ir->gotos.data + s->goto_begin;
   uint32_t* place = ARENA_ARRAY(&build->scratch, uint32_t, s->goto_count);
