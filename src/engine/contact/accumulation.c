@@ -110,7 +110,8 @@ bool eng_zeno_suspected(EngSim* sim) {
   return false;
 }
 
-/// Sequences of an automaton that goes on in another way are over, and so is what follows from them.
+/// Sequences of an automaton that goes on in another way are over, and so is what follows from
+/// them.
 static void forget(EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (sim->model->transitions[i].automaton != automaton) continue;

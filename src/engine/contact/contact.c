@@ -561,7 +561,7 @@ static double beyond_guard(EngSim* sim, uint32_t contact, double t, const double
   double beyond = -(double)INFINITY;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->marks.rides || !atom->truth || !sim->active.live[guard->atoms[i]]) continue;
+    if (atom->marks.kept_by_contact || !atom->truth || !sim->active.live[guard->atoms[i]]) continue;
     uint32_t index = eng_atom_place(mode, guard->atoms[i]);
     if (index == MODEL_NONE) continue;
     beyond = fmax(beyond, -output_value(sim, &mode->g_flow, sim->programs.g_flow, index, t, x));

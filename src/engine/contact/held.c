@@ -161,7 +161,7 @@ SltStatus eng_contact_mark_held(EngSim* sim) {
     const ModelGuard* guard = &sim->model->transitions[sim->contact.closed[k].transition].guard;
     for (uint32_t i = 0; i < guard->atom_count; i++) {
       uint32_t id = guard->atoms[i];
-      sim->atoms[id].marks.rides =
+      sim->atoms[id].marks.kept_by_contact =
           id == sim->contact.closed[k].atom || sim->atoms[id].kind.constant;
     }
   }

@@ -88,7 +88,7 @@ static bool guard_allows(EngSim* sim, const EngContact* contact, bool all) {
   const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t id = guard->atoms[i];
-    if (id == contact->atom || (all && sim->atoms[id].marks.rides)) {
+    if (id == contact->atom || (all && sim->atoms[id].marks.kept_by_contact)) {
       sim->env[sim->model->atoms[id].env] = 1.0;
     }
   }
@@ -475,7 +475,7 @@ static void leave_relations(EngSim* sim, const EngContact* contact) {
   const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->marks.rides || !atom->truth || !sim->active.live[guard->atoms[i]]) continue;
+    if (atom->marks.kept_by_contact || !atom->truth || !sim->active.live[guard->atoms[i]]) continue;
     uint32_t index = eng_atom_place(sim->core.mode, guard->atoms[i]);
     if (index == MODEL_NONE || !(sim->detect.g[index] <= 0.0)) continue;
     atom->truth = false;
@@ -499,8 +499,8 @@ static void release(EngSim* sim, const EngContact* contact) {
   bar_impacts(sim, contact, false);
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->marks.rides) atom->marks.tangential = leaves_along(sim, guard->atoms[i]);
-    atom->marks.rides = false;
+    if (atom->marks.kept_by_contact) atom->marks.tangential = leaves_along(sim, guard->atoms[i]);
+    atom->marks.kept_by_contact = false;
   }
   if (contact->state != ENG_CONTACT_RESTS) {
     sim->atoms[contact->atom].truth = false;

@@ -219,7 +219,7 @@ const uint32_t* eng_followed_slow(EngSim* sim, uint32_t* count) {
     for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
       uint32_t i = sim->active.indicators[place];
       const EngAtom* atom = &sim->atoms[mode->atoms[i]];
-      if (!atom->sliding || atom->marks.rides)
+      if (!atom->sliding || atom->marks.kept_by_contact)
         sim->active.followed[sim->active.followed_count++] = i;
     }
     sim->active.followed_stale = false;
@@ -553,8 +553,8 @@ void eng_restore_truths(EngSim* sim) {
 void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
   EngAtom* atom = &sim->atoms[id];
   bool sliding = atom->sliding;
-  bool leads = atom->marks.leads;
-  bool rides = atom->marks.rides;
+  bool describes = atom->marks.describes_surface;
+  bool kept = atom->marks.kept_by_contact;
   atom->g_start = (double)NAN;
   atom->relevant_start = sim->active.live[id];
   // one after the other: they are one word
@@ -565,15 +565,15 @@ void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
   atom->marks.tangential = false;
   atom->surface = false;
   atom->marks.slid = false;
-  atom->marks.led = false;
+  atom->marks.described_surface = false;
   atom->sliding = false;
   atom->kind.constant = false;
-  atom->marks.leads = false;
-  if (!sliding && !leads) return;
-  // what rides on a closed contact is held by its force, which the flows of modes know nothing of
-  atom->surface = sliding && !(rides && sim->contact.holds);
+  atom->marks.describes_surface = false;
+  if (!sliding && !describes) return;
+  // what a closed contact keeps is held by its force, which the flows of modes know nothing of
+  atom->surface = sliding && !(kept && sim->contact.holds);
   atom->marks.slid = sliding && !sim->core.contact.active;
-  atom->marks.led = leads;
+  atom->marks.described_surface = describes;
 }
 
 void eng_atoms_begin_instant(EngSim* sim) {

@@ -20,14 +20,14 @@ typedef struct EngAtomKind {
 
 /// How its truth came about, and what it has to do with surfaces and contacts.
 typedef struct EngAtomMarks {
-  bool held : 1;        // truth decided by the flow around it, until an action changes something
-  bool by_flow : 1;     // at its boundary, and holds because the flow leads that way
-  bool leads : 1;       // stands for the surface
-  bool slid : 1;        // `sliding` before the present instant
-  bool led : 1;         // `leads` then
-  bool left_now : 1;    // belongs to a surface left in this instant
-  bool rides : 1;       // at its boundary as long as the contact is closed
-  bool tangential : 1;  // a constraint along its boundary was released in this instant
+  bool held : 1;     // truth decided by the flow around it, until an action changes something
+  bool by_flow : 1;  // at its boundary, and holds because the flow leads that way
+  bool describes_surface : 1;  // its g stands for the surface
+  bool slid : 1;               // `sliding` before the present instant
+  bool described_surface : 1;  // `describes_surface` then
+  bool left_now : 1;           // belongs to a surface left in this instant
+  bool kept_by_contact : 1;    // at its boundary as long as the contact is closed
+  bool tangential : 1;         // a constraint along its boundary was released in this instant
 } EngAtomMarks;
 
 /// At the mesh point before.

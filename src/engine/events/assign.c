@@ -194,7 +194,7 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
 SltStatus events_assign(EngSim* sim) {
   Events* events = &sim->events;
   if (events->queue.count == 0) return SLT_OK;
-  eng_reduced_widen(sim);
+  eng_active_complete(sim);
   uint32_t n = 0;
   SLT_TRY(evaluate_queued(sim, &n));
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->assigns(sim->report.observer->user);

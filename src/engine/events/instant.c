@@ -153,7 +153,7 @@ static void trace_sliding(EngSim* sim, bool* fired) {
   if (!sim->active.reduced) count = sim->model->atom_count;
   for (uint32_t n = 0; n < count; n++) {
     uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms[n]] : n;
-    if (!sim->atoms[i].marks.led || eng_slides_along(sim, i, &leads)) continue;
+    if (!sim->atoms[i].marks.described_surface || eng_slides_along(sim, i, &leads)) continue;
     eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, i);
     *fired = true;
   }
@@ -181,7 +181,7 @@ static void mark_sliding(EngSim* sim) {
   }
   if (ENG_UNLIKELY(sim->core.contact.active)) {
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-      if (sim->atoms[i].marks.rides) sim->atoms[i].sliding = true;
+      if (sim->atoms[i].marks.kept_by_contact) sim->atoms[i].sliding = true;
     }
   }
   if (!sim->core.slide.count) return;
@@ -193,7 +193,7 @@ static void mark_sliding(EngSim* sim) {
     bool leads = false;
     if (!eng_slides_along(sim, i, &leads)) continue;
     sim->atoms[i].sliding = true;
-    sim->atoms[i].marks.leads = leads;
+    sim->atoms[i].marks.describes_surface = leads;
   }
 }
 
@@ -236,7 +236,7 @@ static SltStatus settle_together(EngSim* sim, bool* changed, bool* fired) {
 
 /// Contacts that are closed after this instant, and the values with their reactions.
 static SltStatus settle_contacts(EngSim* sim, bool* changed, bool* fired) {
-  eng_reduced_widen(sim);
+  eng_active_complete(sim);
   SLT_TRY(settle_together(sim, changed, fired));
   SLT_TRY(eng_zeno_conclude(sim));
   sim->core.contact.active = sim->core.contact.count > 0;
@@ -277,7 +277,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   }
   EngZenoVerdict zeno = ENG_ZENO_NONE;
   if (status >= 0) status = eng_zeno_check(sim, &zeno);
-  if (zeno != ENG_ZENO_NONE) eng_reduced_widen(sim);
+  if (zeno != ENG_ZENO_NONE) eng_active_complete(sim);
   if (status >= 0 && zeno == ENG_ZENO_EXIT) status = take_zeno_exit(sim);
   bool dwells = false;
   if (status >= 0) status = eng_dwell_check(sim, &dwells);

@@ -3,17 +3,17 @@
 // Instants in which one surface of many is left, or reached: they cost what they touch.
 //
 // While the motion goes along a surface, nothing happens to its relations and to the switches that
-// follow them: they are asleep. An instant whose motion is `local` (EngSlide) is begun narrow: it
-// looks at the relations that are not slid along (`loose`), at the automata that follow no such
-// surface (`stirred`), and at what belongs to the surface that is left. What it finds out changes
-// the surfaces one by one, and with them the labels of what hangs on them, the copies of switches
+// follow them: they are inactive. An instant whose motion is `local` (EngSlide) begins with a
+// reduced active set (EngActiveSet): the relations that are not slid along, the automata that
+// follow no such surface, and what belongs to the surface that is left. What it finds out changes
+// the surfaces one by one, and with them the labels of what depends on them, the copies of switches
 // in the registers, and the equations that are run in the stages; of all other surfaces it asks
 // only whether they go on, in one run of the equations.
 //
 // The rules are those of every instant, on fewer things. As soon as something happens that may
-// concern what is asleep (an action sets values, the equations change, a surface is crossed or
-// several are left at once) the instant is widened: everything is as it would have been without
-// the shortcut, and goes its usual way.
+// concern what is inactive (an action sets values, the equations change, a surface is crossed or
+// several are left at once) the active set is completed: everything is as it would have been
+// without the shortcut, and goes its usual way.
 #include "engine/sliding/value.h"
 
 #include <string.h>
@@ -72,9 +72,9 @@ void eng_reduced_init(EngSim* sim) {
   find_plain(sim);
 }
 
-// ---- who is asleep ------------------------------------------------------------------------------
+// ---- the active set -----------------------------------------------------------------------------
 
-static bool sleeps(const EngSim* sim, uint32_t automaton) {
+static bool is_inactive(const EngSim* sim, uint32_t automaton) {
   uint32_t follows = sim->sliding.value.follows[automaton];
   return follows != MODEL_NONE && sim->sliding.value.of_atom[follows / 2] != MODEL_NONE;
 }
@@ -85,7 +85,7 @@ const uint32_t* eng_active_automata(EngSim* sim, uint32_t* count) {
   if (sim->active.automata_stale) {
     sim->active.automaton_count = 0;
     for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-      if (!sleeps(sim, a)) sim->active.automata[sim->active.automaton_count++] = a;
+      if (!is_inactive(sim, a)) sim->active.automata[sim->active.automaton_count++] = a;
     }
     sim->active.automata_stale = false;
   }
@@ -102,7 +102,7 @@ static void insert(uint32_t* list, uint32_t* count, uint32_t item) {
   list[at] = item;
 }
 
-static void wake(EngSim* sim, uint32_t surface) {
+static void activate(EngSim* sim, uint32_t surface) {
   for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
        a = sim->sliding.value.next[a]) {
     insert(sim->active.followed, &sim->active.followed_count, eng_atom_place(sim->core.mode, a));
@@ -139,14 +139,14 @@ void eng_reduced_begin(EngSim* sim) {
   eng_followed(sim, &count);
   eng_active_automata(sim, &count);
   if (core->exit.pending) {
-    wake(sim, core->exit.surface);
+    activate(sim, core->exit.surface);
     sim->core.margins.stale = true;
   }
   sim->active.kept = core->slide;
   sim->active.reduced = true;
 }
 
-void eng_reduced_widen(EngSim* sim) {
+void eng_active_complete(EngSim* sim) {
   if (!sim->active.reduced) return;
   sim->active.reduced = false;
   sim->active.followed_stale = true;
@@ -188,7 +188,7 @@ void eng_reduced_end(EngSim* sim) {
   kept = 0;
   for (uint32_t k = 0; k < sim->active.automaton_count; k++) {
     uint32_t a = sim->active.automata[k];
-    if (!sleeps(sim, a)) sim->active.automata[kept++] = a;
+    if (!is_inactive(sim, a)) sim->active.automata[kept++] = a;
   }
   sim->active.automaton_count = kept;
 }
@@ -271,7 +271,7 @@ void eng_reduced_leave(EngSim* sim, uint32_t surface, bool above) {
   drop_surface(sim, surface, &sim->active.kept.count);
 }
 
-/// Where the new surfaces, and what hangs on them, begin.
+/// Where the new surfaces, and what depends on them, begin.
 typedef struct News {
   uint32_t surface, rhs, full;
 } News;
@@ -353,34 +353,35 @@ static void add_part(EngValuePart* parts, uint32_t* count, uint32_t first, EngVa
   parts[(*count)++] = part;
 }
 
-/// What hangs on an entry of a new surface; false: it hangs on others too, or is not shifted.
-static bool take_readers(EngSim* sim, const EngDependency* hang, const News* news, uint32_t env,
-                         uint32_t surface) {
+/// What depends on an entry of a new surface; false: it depends on others too, or is not shifted.
+static bool take_readers(EngSim* sim, const EngDependency* dependency, const News* news,
+                         uint32_t env, uint32_t surface) {
   const EngSurface* s = &sim->sliding.value.surfaces[surface];
-  for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
-    EngDependencyReader reader = hang->readers[k];
+  for (uint32_t k = dependency->reader_begin[env]; k < dependency->reader_begin[env + 1]; k++) {
+    EngDependencyReader reader = dependency->readers[k];
     if (reader.kind == ENG_READER_GDOT) {
-      uint32_t output = hang->gdot.hanging[reader.at].output;
+      uint32_t output = dependency->gdot.dependent[reader.at].output;
       uint32_t other = sim->sliding.value.of_atom[sim->core.mode->atoms[output]];
       bool leads = other != MODEL_NONE && sim->sliding.value.surfaces[other].index == output;
       if (leads && other != surface) return false;
     }
     if (reader.kind != ENG_READER_RHS && reader.kind != ENG_READER_FULL) continue;
     bool rhs = reader.kind == ENG_READER_RHS;
-    const EngDependencyOutput* hanging = &(rhs ? &hang->rhs : &hang->full)->hanging[reader.at];
-    if (!hanging->shifts || value_label(sim, hang, hanging->set) != surface) return false;
-    if (rhs && hanging->output != s->state) return false;
+    const EngDependencyOutput* dependent =
+        &(rhs ? &dependency->rhs : &dependency->full)->dependent[reader.at];
+    if (!dependent->shifts || value_label(sim, dependency, dependent->set) != surface) return false;
+    if (rhs && dependent->output != s->state) return false;
     add_part(rhs ? sim->sliding.motion.rhs : sim->sliding.motion.full,
              rhs ? &sim->sliding.motion.rhs_count : &sim->sliding.motion.full_count,
-             rhs ? news->rhs : news->full, (EngValuePart){hanging->output, surface});
+             rhs ? news->rhs : news->full, (EngValuePart){dependent->output, surface});
   }
   return true;
 }
 
-static bool take_hanging(EngSim* sim, const EngDependency* hang, const News* news,
-                         uint32_t surface) {
+static bool take_dependent(EngSim* sim, const EngDependency* dependency, const News* news,
+                           uint32_t surface) {
   const EngSurface* s = &sim->sliding.value.surfaces[surface];
-  uint32_t rate = value_label(sim, hang, hang->gdot.set[s->index]);
+  uint32_t rate = value_label(sim, dependency, dependency->gdot.set[s->index]);
   if (rate != surface && rate != NO_SURFACE) return false;
   for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
     uint32_t end = sim->sliding.value.follower_begin[a + 1];
@@ -388,7 +389,7 @@ static bool take_hanging(EngSim* sim, const EngDependency* hang, const News* new
       const ModelState* states = sim->model->automata[sim->sliding.value.followers[k]].states;
       for (uint32_t i = 0; i < 2; i++) {
         if (states[i].test_env == MODEL_NONE) continue;
-        if (!take_readers(sim, hang, news, states[i].test_env, surface)) return false;
+        if (!take_readers(sim, dependency, news, states[i].test_env, surface)) return false;
       }
     }
   }
@@ -398,14 +399,14 @@ static bool take_hanging(EngSim* sim, const EngDependency* hang, const News* new
 // ---- registers ----------------------------------------------------------------------------------
 
 /// Copies of an entry in the registers of both sides follow it.
-static void patch(EngSim* sim, const EngDependency* hang, uint32_t env) {
+static void patch(EngSim* sim, const EngDependency* dependency, uint32_t env) {
   if (env == MODEL_NONE) return;
   uint32_t entry = sim->sliding.value.of_env[env];
   double low = entry == MODEL_NONE ? sim->env[env] : (double)(entry & 1u);
   double high = entry == MODEL_NONE ? low : 1.0 - low;
   EngSideRegs* regs = sim->sliding.sides.regs;
-  for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
-    EngDependencyReader reader = hang->readers[k];
+  for (uint32_t k = dependency->reader_begin[env]; k < dependency->reader_begin[env + 1]; k++) {
+    EngDependencyReader reader = dependency->readers[k];
     if (reader.kind == ENG_READER_RHS_INPUT) {
       regs[0].rhs[reader.at] = low;
       regs[1].rhs[reader.at] = high;
@@ -419,11 +420,11 @@ static void patch(EngSim* sim, const EngDependency* hang, uint32_t env) {
 }
 
 /// Copies of an entry in the registers of the mode follow it.
-static void patch_mode(EngSim* sim, const EngDependency* hang, uint32_t env) {
+static void patch_mode(EngSim* sim, const EngDependency* dependency, uint32_t env) {
   if (env == MODEL_NONE) return;
   double value = sim->env[env];
-  for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
-    EngDependencyReader reader = hang->readers[k];
+  for (uint32_t k = dependency->reader_begin[env]; k < dependency->reader_begin[env + 1]; k++) {
+    EngDependencyReader reader = dependency->readers[k];
     switch (reader.kind) {
     case ENG_READER_RHS_INPUT: sim->programs.rhs[reader.at] = value; break;
     case ENG_READER_FULL_INPUT: sim->programs.full[reader.at] = value; break;
@@ -437,32 +438,32 @@ static void patch_mode(EngSim* sim, const EngDependency* hang, uint32_t env) {
   }
 }
 
-typedef void PatchFn(EngSim* sim, const EngDependency* hang, uint32_t env);
+typedef void PatchFn(EngSim* sim, const EngDependency* dependency, uint32_t env);
 
 /// All entries that may have moved in this instant.
-static void patch_awake(EngSim* sim, const EngDependency* hang, PatchFn* patch_entry) {
+static void patch_active(EngSim* sim, const EngDependency* dependency, PatchFn* patch_entry) {
   const Model* model = sim->model;
   for (uint32_t k = 0; k < sim->active.automaton_count; k++) {
     const ModelAutomaton* automaton = &model->automata[sim->active.automata[k]];
     for (uint32_t s = 0; s < automaton->state_count; s++) {
-      patch_entry(sim, hang, automaton->states[s].test_env);
+      patch_entry(sim, dependency, automaton->states[s].test_env);
     }
-    patch_entry(sim, hang, automaton->entry_env);
+    patch_entry(sim, dependency, automaton->entry_env);
   }
   for (uint32_t k = 0; k < sim->active.followed_count; k++) {
-    patch_entry(sim, hang, model->atoms[sim->core.mode->atoms[sim->active.followed[k]]].env);
+    patch_entry(sim, dependency, model->atoms[sim->core.mode->atoms[sim->active.followed[k]]].env);
   }
 }
 
 void eng_reduced_patch(EngSim* sim) {
-  const EngDependency* hang = eng_dependency(sim);
-  if (hang) patch_awake(sim, hang, patch);
+  const EngDependency* dependency = eng_dependency(sim);
+  if (dependency) patch_active(sim, dependency, patch);
 }
 
 bool eng_reduced_bind(EngSim* sim) {
-  const EngDependency* hang = eng_dependency(sim);
-  if (!hang || hang->g_reads || sim->programs.bound != sim->core.mode) return false;
-  patch_awake(sim, hang, patch_mode);
+  const EngDependency* dependency = eng_dependency(sim);
+  if (!dependency || dependency->g_reads || sim->programs.bound != sim->core.mode) return false;
+  patch_active(sim, dependency, patch_mode);
   return true;
 }
 
@@ -496,9 +497,9 @@ static bool rates_of_new(EngSim* sim, uint32_t first) {
   return true;
 }
 
-/// Shares of the surfaces before `first` at the present point, into value_last.
-static void shares_of_kept(EngSim* sim, const EngDependency* hang, uint32_t first) {
-  if (value_note_shares(sim, hang, sim->core.t, sim->x, first)) return;
+/// Coefficients of the surfaces before `first` at the present point, into value_last.
+static void coefficients_of_kept(EngSim* sim, const EngDependency* dependency, uint32_t first) {
+  if (value_note_coefficients(sim, dependency, sim->core.t, sim->x, first)) return;
   model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->sliding.sides.regs[0].rhs,
                     sim->core.t, sim->x, sim->probe.x);
   for (uint32_t i = 0; i < first; i++) {
@@ -511,10 +512,10 @@ static void shares_of_kept(EngSim* sim, const EngDependency* hang, uint32_t firs
 
 /// Whether the motion goes on along all surfaces before `first`; the others are new, and it is
 /// found out whether they slide, or where they go.
-static bool decide(EngSim* sim, const EngDependency* hang, uint32_t first) {
+static bool decide(EngSim* sim, const EngDependency* dependency, uint32_t first) {
   uint32_t n = sim->core.slide.count;
   if (!rates_of_new(sim, first)) return false;
-  shares_of_kept(sim, hang, first);
+  coefficients_of_kept(sim, dependency, first);
   for (uint32_t i = 0; i < first; i++) {
     double fall = fabs(sim->sliding.motion.fall[i]);
     double low = sim->sliding.motion.last[i] * fall;
@@ -537,7 +538,7 @@ static bool decide(EngSim* sim, const EngDependency* hang, uint32_t first) {
 }
 
 /// What the new surfaces do: those that slide stay. Whether some switch has to move.
-static bool settle_new(EngSim* sim, uint32_t first) {
+static bool decide_new(EngSim* sim, uint32_t first) {
   EngSlide* slide = &sim->core.slide;
   bool moves = false;
   bool crossed = false;
@@ -562,23 +563,23 @@ static bool settle_new(EngSim* sim, uint32_t first) {
 /// be told from what has changed alone.
 static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
   EngSlide* slide = &sim->core.slide;
-  const EngDependency* hang = eng_dependency(sim);
-  if (!hang || sim->options.sliding != SLT_SLIDING_FILIPPOV) return false;
+  const EngDependency* dependency = eng_dependency(sim);
+  if (!dependency || sim->options.sliding != SLT_SLIDING_FILIPPOV) return false;
   News news = {slide->count, sim->sliding.motion.rhs_count, sim->sliding.motion.full_count};
   // of few surfaces all combinations of sides are looked at
-  if (slide->count <= ENG_GROUP_MAX || !find_new(sim, hang->direct)) return false;
+  if (slide->count <= ENG_GROUP_MAX || !find_new(sim, dependency->direct)) return false;
   bool any = slide->count > news.surface;
-  if (any && !relate_new(sim, hang->direct, news.surface)) return false;
+  if (any && !relate_new(sim, dependency->direct, news.surface)) return false;
   for (uint32_t s = news.surface; s < slide->count; s++) {
     if (!take_switches(sim, s)) return false;
   }
   for (uint32_t s = news.surface; s < slide->count; s++) {
-    if (!take_hanging(sim, hang, &news, s)) return false;
+    if (!take_dependent(sim, dependency, &news, s)) return false;
   }
   eng_reduced_patch(sim);
-  if (!decide(sim, hang, news.surface)) return false;
+  if (!decide(sim, dependency, news.surface)) return false;
   *verdict = ENG_SLIDE_ALONG;
-  if (any && settle_new(sim, news.surface)) *verdict = ENG_SLIDE_MOVES;
+  if (any && decide_new(sim, news.surface)) *verdict = ENG_SLIDE_MOVES;
   value_measure_parts(sim, news.rhs, news.full);
   slide->stiffness = 0.0;
   return value_choose_part(sim) >= 0;
@@ -589,7 +590,7 @@ bool eng_reduced_continue(EngSim* sim, EngSlideVerdict* verdict) {
   if (!goes_on(sim, verdict)) {
     *verdict = ENG_SLIDE_NONE;
     sim->core.slide = (EngSlide){.count = 0};
-    eng_reduced_widen(sim);
+    eng_active_complete(sim);
     return false;
   }
   sim->active.kept = sim->core.slide;

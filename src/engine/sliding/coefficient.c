@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Sliding by value: flows on both sides of the surfaces, and the shares that follow from them.
+// Sliding by value: flows on both sides of the surfaces, and the coefficients that follow from
+// them.
 //
-// Where what slides is shifted by a number, shares are noted for the last point they were wanted at
-// (value_last, value_last_x). At the next point only those surfaces are asked whose equations read
-// a state that differs, bit by bit; the others have the share that they had.
+// Where what slides is shifted by a number, coefficients are noted for the last point they were
+// wanted at (value_last, value_last_x). At the next point only those surfaces are asked whose
+// equations read a state that differs, bit by bit; the others have the coefficient that they had.
 #include "engine/sliding/value.h"
 
 #include <math.h>
@@ -14,10 +15,10 @@
 #define ITERATIONS 60
 #define LINE       16  // states that are compared at once
 
-void value_publish_shares(EngSim* sim, const double* share) {
+void value_publish_coefficients(EngSim* sim, const double* alpha) {
   for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
     const EngValueSwitch* s = &sim->sliding.value.switches[i];
-    double a = share[s->surface];
+    double a = alpha[s->surface];
     const ModelState* states = sim->model->automata[s->automaton].states;
     double high = s->rises ? a : 1.0 - a;
     if (states[1].test_env != MODEL_NONE) sim->env[states[1].test_env] = high;
@@ -37,15 +38,15 @@ void value_publish_positions(EngSim* sim) {
   }
 }
 
-/// Rates of the surfaces with these shares; into `rate`. Leaves the switches where they are.
-static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* share,
+/// Rates of the surfaces with these coefficients; into `rate`. Leaves the switches where they are.
+static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* alpha,
                           double* rate) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->sliding.sides.regs[2];
   SLT_TRY(eng_grow(sim, (void**)&regs->gdot, &regs->gdot_capacity, mode->gdot.reg_count,
                    sizeof(double)));
-  value_publish_shares(sim, share);
+  value_publish_coefficients(sim, alpha);
   model_program_bind(&mode->gdot, sim->env, regs->gdot);
   model_program_guess(&mode->gdot, sim->values.guess, regs->gdot);
   model_program_run(&mode->gdot, context, regs->gdot, t, x, sim->probe.g);
@@ -73,8 +74,8 @@ void value_rates_of_flows(EngSim* sim, const double* below) {
   }
 }
 
-SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* x, bool pull,
-                                double* share) {
+SltStatus value_coefficients_of_flows(EngSim* sim, const double* below, const double* x, bool pull,
+                                      double* alpha) {
   const EngSlide* slide = &sim->core.slide;
   value_rates_of_flows(sim, below);
   for (uint32_t i = 0; i < slide->count; i++) {
@@ -84,7 +85,7 @@ SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* 
     double range = sim->sliding.motion.low[i] - sim->sliding.motion.high[i];
     if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
     sim->sliding.motion.wanted[i] = wanted;
-    share[i] = (sim->sliding.motion.low[i] - wanted) / range;
+    alpha[i] = (sim->sliding.motion.low[i] - wanted) / range;
   }
   return SLT_OK;
 }
@@ -101,10 +102,10 @@ SltStatus value_ends_at(EngSim* sim, double t, const double* x) {
   return SLT_OK;
 }
 
-/// Root in (0, 1) of the parabola through the rates at 0, at 1 and at a share between.
-static double parabola(double low, double high, double share, double rate, double wanted,
+/// Root in (0, 1) of the parabola through the rates at 0, at 1 and at a coefficient between.
+static double parabola(double low, double high, double alpha, double rate, double wanted,
                        double* slope) {
-  double bend = (rate - low - (high - low) * share) / (share * (share - 1.0));
+  double bend = (rate - low - (high - low) * alpha) / (alpha * (alpha - 1.0));
   double b = high - low - bend;
   double c = low - wanted;
   double root = 2.0 * c / (-b + sqrt(fmax(0.0, b * b - 4.0 * bend * c)));
@@ -112,10 +113,10 @@ static double parabola(double low, double high, double share, double rate, doubl
   return root;
 }
 
-bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, double* share) {
+bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, double* alpha) {
   uint32_t n = sim->core.slide.count;
   for (uint32_t iteration = 0; iteration < ITERATIONS; iteration++) {
-    if (rates_at(sim, t, x, share, sim->sliding.motion.rate) < 0) return false;
+    if (rates_at(sim, t, x, alpha, sim->sliding.motion.rate) < 0) return false;
     bool settled = true;
     for (uint32_t i = 0; i < n; i++) {
       if (!sim->sliding.value.surfaces[i].slides) continue;
@@ -125,12 +126,12 @@ bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, 
       if (fabs(residual) <= SOLVED * (fabs(low - high) + fabs(wanted[i]))) continue;
       settled = false;
       double* slope = &sim->sliding.motion.slope[i];
-      bool inside = share[i] > 0.0 && share[i] < 1.0;
+      bool inside = alpha[i] > 0.0 && alpha[i] < 1.0;
       if (iteration == 0) *slope = high - low;
       if (iteration == 0 && inside) {
-        share[i] = parabola(low, high, share[i], sim->sliding.motion.rate[i], wanted[i], slope);
+        alpha[i] = parabola(low, high, alpha[i], sim->sliding.motion.rate[i], wanted[i], slope);
       } else {
-        share[i] -= residual / *slope;
+        alpha[i] -= residual / *slope;
       }
     }
     if (settled) return true;
@@ -145,13 +146,15 @@ static void touch(EngSim* sim, uint32_t output, uint32_t* count) {
   sim->sliding.motion.touched[(*count)++] = surface;
 }
 
-static void touch_readers(EngSim* sim, const EngDependency* hang, uint32_t state, uint32_t* count) {
-  for (uint32_t i = hang->row_begin[state]; i < hang->row_begin[state + 1]; i++) {
-    touch(sim, hang->rows[i], count);
+static void touch_readers(EngSim* sim, const EngDependency* dependency, uint32_t state,
+                          uint32_t* count) {
+  for (uint32_t i = dependency->row_begin[state]; i < dependency->row_begin[state + 1]; i++) {
+    touch(sim, dependency->rows[i], count);
   }
 }
 
-void value_touch_changed(EngSim* sim, const EngDependency* hang, const double* x, uint32_t* count) {
+void value_touch_changed(EngSim* sim, const EngDependency* dependency, const double* x,
+                         uint32_t* count) {
   const double* noted = sim->sliding.motion.last_x;
   uint32_t n = sim->core.mode->state_count;
   for (uint32_t begin = 0; begin < n; begin += LINE) {
@@ -159,11 +162,11 @@ void value_touch_changed(EngSim* sim, const EngDependency* hang, const double* x
     // most of them stand still
     if (memcmp(x + begin, noted + begin, (end - begin) * sizeof *x) == 0) continue;
     for (uint32_t k = begin; k < end; k++) {
-      if (x[k] != noted[k]) touch_readers(sim, hang, k, count);
+      if (x[k] != noted[k]) touch_readers(sim, dependency, k, count);
     }
   }
-  for (uint32_t i = 0; i < hang->timed_count; i++) {
-    touch(sim, hang->timed[i], count);
+  for (uint32_t i = 0; i < dependency->timed_count; i++) {
+    touch(sim, dependency->timed[i], count);
   }
 }
 
@@ -177,32 +180,32 @@ static double point_state(const void* user, uint32_t state) {
   return ((const double*)user)[state];
 }
 
-bool value_share_of(EngSim* sim, uint32_t surface, double t, const double* x, double* share) {
+bool value_coefficient_of(EngSim* sim, uint32_t surface, double t, const double* x, double* alpha) {
   double f = 0.0;
   if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim),
                                 sim->sliding.sides.regs[0].rhs, t, point_state, x,
                                 sim->sliding.motion.state[surface], &f)) {
     return false;
   }
-  *share = f / sim->sliding.motion.fall[surface];
+  *alpha = f / sim->sliding.motion.fall[surface];
   return true;
 }
 
-bool value_note_shares(EngSim* sim, const EngDependency* hang, double t, const double* x,
-                       uint32_t surfaces) {
-  if (!hang || !hang->has_rows || isnan(sim->sliding.motion.last_t)) return false;
+bool value_note_coefficients(EngSim* sim, const EngDependency* dependency, double t,
+                             const double* x, uint32_t surfaces) {
+  if (!dependency || !dependency->has_rows || isnan(sim->sliding.motion.last_t)) return false;
   uint32_t count = 0;
-  value_touch_changed(sim, hang, x, &count);
+  value_touch_changed(sim, dependency, x, &count);
   // switches that have moved since
   for (uint32_t k = 0; sim->active.reduced && k < sim->active.automaton_count; k++) {
     const ModelAutomaton* automaton = &sim->model->automata[sim->active.automata[k]];
     for (uint32_t s = 0; s < automaton->state_count; s++) {
       uint32_t env = automaton->states[s].test_env;
       if (env == MODEL_NONE) continue;
-      for (uint32_t i = hang->reader_begin[env]; i < hang->reader_begin[env + 1]; i++) {
-        EngDependencyReader reader = hang->readers[i];
+      for (uint32_t i = dependency->reader_begin[env]; i < dependency->reader_begin[env + 1]; i++) {
+        EngDependencyReader reader = dependency->readers[i];
         if (reader.kind == ENG_READER_RHS) {
-          touch(sim, hang->rhs.hanging[reader.at].output, &count);
+          touch(sim, dependency->rhs.dependent[reader.at].output, &count);
         }
       }
     }
@@ -211,27 +214,28 @@ bool value_note_shares(EngSim* sim, const EngDependency* hang, double t, const d
   if (count > sim->core.slide.count / VALUE_PART_SHARE) return false;
   for (uint32_t k = 0; k < count; k++) {
     uint32_t i = sim->sliding.motion.touched[k];
-    if (i < surfaces && !value_share_of(sim, i, t, x, &sim->sliding.motion.last[i])) return false;
+    if (i < surfaces && !value_coefficient_of(sim, i, t, x, &sim->sliding.motion.last[i]))
+      return false;
   }
   memcpy(sim->sliding.motion.last_x, x, sim->core.mode->state_count * sizeof *x);
   sim->sliding.motion.last_t = t;
   return true;
 }
 
-SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, double* share) {
+SltStatus value_coefficients_at(EngSim* sim, double t, const double* x, bool pull, double* alpha) {
   EngSlide* slide = &sim->core.slide;
   const ModelMode* mode = sim->core.mode;
   if (slide->lean) {
     const ModelContext* context = eng_context(sim);
     model_program_run(&mode->rhs, context, sim->sliding.sides.regs[0].rhs, t, x, sim->probe.flow);
     for (uint32_t i = 0; i < slide->count; i++) {
-      share[i] = sim->probe.flow[sim->sliding.motion.state[i]] / sim->sliding.motion.fall[i];
+      alpha[i] = sim->probe.flow[sim->sliding.motion.state[i]] / sim->sliding.motion.fall[i];
     }
     return SLT_OK;
   }
   if (slide->mixed) {
     value_run_ends(sim, t, x, sim->probe.flow);
-    return value_shares_of_flows(sim, sim->probe.flow, x, pull, share);
+    return value_coefficients_of_flows(sim, sim->probe.flow, x, pull, alpha);
   }
   SLT_TRY(value_ends_at(sim, t, x));
   if (pull) {
@@ -243,8 +247,8 @@ SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, dou
     sim->sliding.motion.wanted[i] = pull ? -slide->stiffness * sim->probe.g[s->index] : 0.0;
     double range = sim->sliding.motion.low[i] - sim->sliding.motion.high[i];
     if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
-    share[i] = (sim->sliding.motion.low[i] - sim->sliding.motion.wanted[i]) / range;
+    alpha[i] = (sim->sliding.motion.low[i] - sim->sliding.motion.wanted[i]) / range;
   }
-  return value_refine(sim, t, x, sim->sliding.motion.wanted, share) ? SLT_OK
+  return value_refine(sim, t, x, sim->sliding.motion.wanted, alpha) ? SLT_OK
                                                                     : SLT_ERR_NO_CONVERGENCE;
 }

@@ -109,7 +109,7 @@ static bool next_state(EngSim* sim, uint32_t automaton, Move* move) {
   return true;
 }
 
-/// Whether nothing but equations' values hangs on the automaton's state.
+/// Whether nothing but equations' values depends on the automaton's state.
 static bool is_alone(const EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const Events* events = &sim->events;
@@ -190,7 +190,7 @@ static void look_as_before(EngSim* sim, const EngDependency* dependency, uint32_
   }
 }
 
-/// Visit the derivatives (ENG_READER_RHS) and the slopes (ENG_READER_GDOT) that hang on the
+/// Visit the derivatives (ENG_READER_RHS) and the slopes (ENG_READER_GDOT) that dependency on the
 /// automata that ask for a relation, until `see` says no.
 typedef bool CrossingSee(EngSim* sim, const EngDependency* dependency, const Crossing* c,
                          uint32_t kind, uint32_t output);
@@ -203,7 +203,7 @@ static bool each_reader_of_state(EngSim* sim, const EngDependency* dependency, c
     bool rhs = reader.kind == ENG_READER_RHS;
     if (!rhs && reader.kind != ENG_READER_GDOT) continue;
     const EngDependencyProgram* program = rhs ? &dependency->rhs : &dependency->gdot;
-    if (!see(sim, dependency, c, reader.kind, program->hanging[reader.at].output)) return false;
+    if (!see(sim, dependency, c, reader.kind, program->dependent[reader.at].output)) return false;
   }
   return true;
 }
@@ -272,7 +272,7 @@ static bool is_met(EngSim* sim, const Crossing* c) {
   return sim->atoms[c->atom].located || fabs(sim->detect.g[c->index]) <= eng_rho(sim, c->index);
 }
 
-/// Whether the rate of another surface that the motion stands at, or near, hangs on the same.
+/// Whether the rate of another surface that the motion stands at, or near, depends on the same.
 static bool leaves_others_alone(EngSim* sim, const EngDependency* dependency, const Crossing* c,
                                 uint32_t kind, uint32_t index) {
   (void)dependency;

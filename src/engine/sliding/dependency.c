@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// What hangs on which switches: facts about the programs of a mode that no event changes.
+// What depends on which switches: facts about the programs of a mode that no event changes.
 //
 // A walk along the tape gives every register the set of switch entries (places of the environment
-// that tell whether a switch is in a state) that its value hangs on. Sets are few and small, so
+// that tell whether a switch is in a state) that its value depends on. Sets are few and small, so
 // they are numbered; where one would grow beyond SET_LIMIT entries it is `wide`, and whoever asks
-// has to walk along the tape for the surfaces at hand. Which surface an output hangs on is then a
+// has to walk along the tape for the surfaces at hand. Which surface an output depends on is then a
 // question to its set, and an event that changes one surface asks nothing of the tape.
 //
 // The same walk tells how: an output `shifts` when moving switches adds a number to it that depends
@@ -20,7 +20,7 @@
 /// What a register is between two events.
 typedef enum Kind {
   KIND_FIXED,  // the same all the time, whatever the switches
-  KIND_FREE,   // moves with time and states, and hangs on no switch
+  KIND_FREE,   // moves with time and states, and depends on no switch
   KIND_KNOWN,  // one number for each position of the switches
   KIND_SHIFT,  // what is free, plus what is known
   KIND_OTHER
@@ -29,7 +29,7 @@ typedef enum Kind {
 /// Work space of one walk.
 typedef struct Walk {
   EngSim* sim;
-  EngDependency* hang;
+  EngDependency* dependency;
   uint32_t* of_env;   // per entry of the environment: its set
   uint32_t* set;      // per register
   uint8_t* kind;      // per register
@@ -49,8 +49,8 @@ static uint32_t hash_members(const uint32_t* members, uint32_t count) {
   return hash;
 }
 
-static uint32_t size_of(const EngDependency* hang, uint32_t set) {
-  return hang->begin[set + 1] - hang->begin[set];
+static uint32_t size_of(const EngDependency* dependency, uint32_t set) {
+  return dependency->begin[set + 1] - dependency->begin[set];
 }
 
 static bool grow_buckets(Walk* walk) {
@@ -59,9 +59,10 @@ static bool grow_buckets(Walk* walk) {
   uint32_t* buckets = base_alloc(a, count * sizeof *buckets);
   if (!buckets) return false;
   memset(buckets, 0, count * sizeof *buckets);
-  const EngDependency* hang = walk->hang;
-  for (uint32_t s = ENG_SET_FIRST; s < hang->set_count; s++) {
-    uint32_t at = hash_members(hang->members + hang->begin[s], size_of(hang, s)) & (count - 1);
+  const EngDependency* dependency = walk->dependency;
+  for (uint32_t s = ENG_SET_FIRST; s < dependency->set_count; s++) {
+    uint32_t at = hash_members(dependency->members + dependency->begin[s], size_of(dependency, s)) &
+                  (count - 1);
     while (buckets[at]) {
       at = (at + 1) & (count - 1);
     }
@@ -75,33 +76,34 @@ static bool grow_buckets(Walk* walk) {
 
 /// Number of the set with these members.
 static uint32_t set_with(Walk* walk, const uint32_t* members, uint32_t count) {
-  EngDependency* hang = walk->hang;
+  EngDependency* dependency = walk->dependency;
   if (count == 0) return ENG_SET_EMPTY;
   if (count > SET_LIMIT || walk->failed) return ENG_SET_WIDE;
-  if (2 * hang->set_count >= walk->bucket_count && !grow_buckets(walk)) walk->failed = true;
+  if (2 * dependency->set_count >= walk->bucket_count && !grow_buckets(walk)) walk->failed = true;
   if (walk->failed) return ENG_SET_WIDE;
   uint32_t at = hash_members(members, count) & (walk->bucket_count - 1);
   for (; walk->buckets[at]; at = (at + 1) & (walk->bucket_count - 1)) {
     uint32_t s = walk->buckets[at] - 1;
-    bool same = size_of(hang, s) == count &&
-                memcmp(hang->members + hang->begin[s], members, count * sizeof *members) == 0;
+    bool same =
+        size_of(dependency, s) == count &&
+        memcmp(dependency->members + dependency->begin[s], members, count * sizeof *members) == 0;
     if (same) return s;
   }
-  uint32_t end = hang->begin[hang->set_count];
-  size_t sets = (size_t)hang->set_count + 2;
-  if (sets > hang->begin_capacity) sets += sets / 2;
+  uint32_t end = dependency->begin[dependency->set_count];
+  size_t sets = (size_t)dependency->set_count + 2;
+  if (sets > dependency->begin_capacity) sets += sets / 2;
   size_t room = (size_t)end + count;
-  if (room > hang->member_capacity) room += room / 2;
-  if (eng_grow(walk->sim, (void**)&hang->begin, &hang->begin_capacity, sets, sizeof *hang->begin) <
-          0 ||
-      eng_grow(walk->sim, (void**)&hang->members, &hang->member_capacity, room,
-               sizeof *hang->members) < 0) {
+  if (room > dependency->member_capacity) room += room / 2;
+  if (eng_grow(walk->sim, (void**)&dependency->begin, &dependency->begin_capacity, sets,
+               sizeof *dependency->begin) < 0 ||
+      eng_grow(walk->sim, (void**)&dependency->members, &dependency->member_capacity, room,
+               sizeof *dependency->members) < 0) {
     walk->failed = true;
     return ENG_SET_WIDE;
   }
-  memcpy(hang->members + end, members, count * sizeof *members);
-  uint32_t set = hang->set_count++;
-  hang->begin[set + 1] = end + count;
+  memcpy(dependency->members + end, members, count * sizeof *members);
+  uint32_t set = dependency->set_count++;
+  dependency->begin[set + 1] = end + count;
   walk->buckets[at] = set + 1;
   return set;
 }
@@ -110,16 +112,16 @@ static uint32_t join(Walk* walk, uint32_t a, uint32_t b) {
   if (a == b || b == ENG_SET_EMPTY) return a;
   if (a == ENG_SET_EMPTY) return b;
   if (a == ENG_SET_WIDE || b == ENG_SET_WIDE) return ENG_SET_WIDE;
-  const EngDependency* hang = walk->hang;
+  const EngDependency* dependency = walk->dependency;
   uint32_t both[2 * SET_LIMIT];
   uint32_t count = 0;
-  uint32_t i = hang->begin[a];
-  uint32_t k = hang->begin[b];
-  uint32_t i_end = hang->begin[a + 1];
-  uint32_t k_end = hang->begin[b + 1];
+  uint32_t i = dependency->begin[a];
+  uint32_t k = dependency->begin[b];
+  uint32_t i_end = dependency->begin[a + 1];
+  uint32_t k_end = dependency->begin[b + 1];
   while (i < i_end || k < k_end) {
-    uint32_t x = i < i_end ? hang->members[i] : UINT32_MAX;
-    uint32_t y = k < k_end ? hang->members[k] : UINT32_MAX;
+    uint32_t x = i < i_end ? dependency->members[i] : UINT32_MAX;
+    uint32_t y = k < k_end ? dependency->members[k] : UINT32_MAX;
     both[count++] = x < y ? x : y;
     if (x <= y) i++;
     if (y <= x) k++;
@@ -137,7 +139,7 @@ static bool adds_up(Kind kind) {
   return kind != KIND_OTHER;
 }
 
-static Kind kind_of(const ModelInstr* pc, uint32_t operands, Kind a, Kind b, Kind c, bool hangs) {
+static Kind kind_of(const ModelInstr* pc, uint32_t operands, Kind a, Kind b, Kind c, bool depends) {
   switch (pc->op) {
   // what they give is not told by their operands
   case MODEL_OP_TABLE:
@@ -147,12 +149,12 @@ static Kind kind_of(const ModelInstr* pc, uint32_t operands, Kind a, Kind b, Kin
   case MODEL_OP_UNIFORM:
   case MODEL_OP_NORMAL:
   case MODEL_OP_NOISE:
-  case MODEL_OP_EXPONENTIAL: return hangs ? KIND_OTHER : KIND_FREE;
+  case MODEL_OP_EXPONENTIAL: return depends ? KIND_OTHER : KIND_FREE;
   default: break;
   }
   bool fixed = is_fixed(c) && (operands < 1 || is_fixed(a)) && (operands < 2 || is_fixed(b));
-  if (fixed) return hangs ? KIND_KNOWN : KIND_FIXED;
-  if (!hangs) return KIND_FREE;
+  if (fixed) return depends ? KIND_KNOWN : KIND_FIXED;
+  if (!depends) return KIND_FREE;
   switch (pc->op) {
   case MODEL_OP_MOVE:
   case MODEL_OP_NEG: return a;
@@ -194,8 +196,8 @@ static bool walk_program(Walk* walk, const ModelProgram* program, EngDependencyP
   out->wide = false;
   if (eng_grow(sim, (void**)&out->set, &out->set_capacity, program->output_count,
                sizeof *out->set) < 0 ||
-      eng_grow(sim, (void**)&out->hanging, &out->hanging_capacity, program->output_count,
-               sizeof *out->hanging) < 0) {
+      eng_grow(sim, (void**)&out->dependent, &out->dependent_capacity, program->output_count,
+               sizeof *out->dependent) < 0) {
     return false;
   }
   begin_registers(walk, program);
@@ -217,7 +219,7 @@ static bool walk_program(Walk* walk, const ModelProgram* program, EngDependencyP
     if (out->set[i] == ENG_SET_EMPTY) continue;
     if (out->set[i] == ENG_SET_WIDE) out->wide = true;
     bool shifts = walk->kind[reg] == KIND_SHIFT || walk->kind[reg] == KIND_KNOWN;
-    out->hanging[out->count++] =
+    out->dependent[out->count++] =
         (EngDependencyOutput){.output = i, .set = out->set[i], .shifts = shifts};
   }
   return !walk->failed;
@@ -238,10 +240,10 @@ static void number_entries(Walk* walk) {
 }
 
 /// Which relations of the mode are a state or its negative, as in `sign(v)`.
-static bool find_direct(EngSim* sim, EngDependency* hang, const ModelMode* mode) {
+static bool find_direct(EngSim* sim, EngDependency* dependency, const ModelMode* mode) {
   const ModelProgram* g = &mode->g_flow;
-  if (eng_grow(sim, (void**)&hang->direct, &hang->direct_capacity, mode->atom_count,
-               sizeof *hang->direct) < 0) {
+  if (eng_grow(sim, (void**)&dependency->direct, &dependency->direct_capacity, mode->atom_count,
+               sizeof *dependency->direct) < 0) {
     return false;
   }
   for (uint32_t i = 0; i < mode->atom_count; i++) {
@@ -257,13 +259,13 @@ static bool find_direct(EngSim* sim, EngDependency* hang, const ModelMode* mode)
       if (negative) reg = pc->a;
     }
     bool is_state = reg >= 1 && reg <= g->state_count;
-    hang->direct[i] = is_state ? 2 * (reg - 1) + (negative ? 1u : 0u) : MODEL_NONE;
+    dependency->direct[i] = is_state ? 2 * (reg - 1) + (negative ? 1u : 0u) : MODEL_NONE;
   }
   return true;
 }
 
 typedef struct Readers {
-  EngDependency* hang;
+  EngDependency* dependency;
   uint32_t env_count;
   bool filling;
 } Readers;
@@ -272,18 +274,18 @@ static void add_reader(const Readers* to, uint32_t env, EngDependencyReader read
   if (env >= to->env_count) return;  // pre(x)
   // while they are counted the counts stand one place further on
   if (to->filling) {
-    to->hang->readers[to->hang->reader_begin[env]++] = reader;
+    to->dependency->readers[to->dependency->reader_begin[env]++] = reader;
   } else {
-    to->hang->reader_begin[env + 1]++;
+    to->dependency->reader_begin[env + 1]++;
   }
 }
 
-static void add_hanging(const Readers* to, const EngDependencyProgram* program, uint32_t kind) {
-  const EngDependency* hang = to->hang;
+static void add_dependent(const Readers* to, const EngDependencyProgram* program, uint32_t kind) {
+  const EngDependency* dependency = to->dependency;
   for (uint32_t i = 0; i < program->count; i++) {
-    uint32_t set = program->hanging[i].set;
-    for (uint32_t k = hang->begin[set]; k < hang->begin[set + 1]; k++) {
-      add_reader(to, hang->members[k], (EngDependencyReader){kind, i});
+    uint32_t set = program->dependent[i].set;
+    for (uint32_t k = dependency->begin[set]; k < dependency->begin[set + 1]; k++) {
+      add_reader(to, dependency->members[k], (EngDependencyReader){kind, i});
     }
   }
 }
@@ -295,32 +297,32 @@ static void add_inputs(const Readers* to, const ModelProgram* program, uint32_t 
 }
 
 static void add_all_readers(const Readers* to, const ModelMode* mode) {
-  const EngDependency* hang = to->hang;
-  add_hanging(to, &hang->rhs, ENG_READER_RHS);
-  add_hanging(to, &hang->full, ENG_READER_FULL);
-  add_hanging(to, &hang->gdot, ENG_READER_GDOT);
+  const EngDependency* dependency = to->dependency;
+  add_dependent(to, &dependency->rhs, ENG_READER_RHS);
+  add_dependent(to, &dependency->full, ENG_READER_FULL);
+  add_dependent(to, &dependency->gdot, ENG_READER_GDOT);
   add_inputs(to, &mode->rhs, ENG_READER_RHS_INPUT);
   add_inputs(to, &mode->full, ENG_READER_FULL_INPUT);
   add_inputs(to, &mode->g, ENG_READER_G_INPUT);
   add_inputs(to, &mode->gdot, ENG_READER_GDOT_INPUT);
 }
 
-/// The sets read backwards: who hangs on an entry, and who holds copies of it.
-static bool find_readers(EngSim* sim, EngDependency* hang, const ModelMode* mode) {
+/// The sets read backwards: who depends on an entry, and who holds copies of it.
+static bool find_readers(EngSim* sim, EngDependency* dependency, const ModelMode* mode) {
   uint32_t n = sim->model->env_count;
-  if (eng_grow(sim, (void**)&hang->reader_begin, &hang->reader_begin_capacity, (size_t)n + 1,
-               sizeof *hang->reader_begin) < 0) {
+  if (eng_grow(sim, (void**)&dependency->reader_begin, &dependency->reader_begin_capacity,
+               (size_t)n + 1, sizeof *dependency->reader_begin) < 0) {
     return false;
   }
-  uint32_t* begin = hang->reader_begin;
+  uint32_t* begin = dependency->reader_begin;
   memset(begin, 0, ((size_t)n + 1) * sizeof *begin);
-  Readers readers = {.hang = hang, .env_count = n};
+  Readers readers = {.dependency = dependency, .env_count = n};
   add_all_readers(&readers, mode);
   for (uint32_t i = 0; i < n; i++) {
     begin[i + 1] += begin[i];
   }
-  if (eng_grow(sim, (void**)&hang->readers, &hang->reader_capacity, begin[n],
-               sizeof *hang->readers) < 0) {
+  if (eng_grow(sim, (void**)&dependency->readers, &dependency->reader_capacity, begin[n],
+               sizeof *dependency->readers) < 0) {
     return false;
   }
   readers.filling = true;
@@ -333,29 +335,29 @@ static bool find_readers(EngSim* sim, EngDependency* hang, const ModelMode* mode
 
 /// Visit the registers of time and states that an output reads, as often as it does.
 static void visit_reads(const ModelProgram* program, uint32_t output,
-                        void (*visit)(EngDependency* hang, uint32_t reg, uint32_t output),
-                        EngDependency* hang) {
+                        void (*visit)(EngDependency* dependency, uint32_t reg, uint32_t output),
+                        EngDependency* dependency) {
   const ModelSlices* slices = program->slices;
   uint32_t limit = program->state_count;
-  if (program->outputs[output] <= limit) visit(hang, program->outputs[output], output);
+  if (program->outputs[output] <= limit) visit(dependency, program->outputs[output], output);
   for (uint32_t i = slices->begin[output]; i < slices->begin[output + 1]; i++) {
     const ModelInstr* pc = &program->code[slices->instrs[i]];
     uint32_t operands = model_op_operands(pc->op);
-    if (operands > 0 && pc->a <= limit) visit(hang, pc->a, output);
-    if (operands > 1 && pc->b <= limit && pc->b != pc->a) visit(hang, pc->b, output);
+    if (operands > 0 && pc->a <= limit) visit(dependency, pc->a, output);
+    if (operands > 1 && pc->b <= limit && pc->b != pc->a) visit(dependency, pc->b, output);
   }
 }
 
-static void count_read(EngDependency* hang, uint32_t reg, uint32_t output) {
+static void count_read(EngDependency* dependency, uint32_t reg, uint32_t output) {
   (void)output;
-  if (reg > 0) hang->row_begin[reg]++;
+  if (reg > 0) dependency->row_begin[reg]++;
 }
 
-static void list_read(EngDependency* hang, uint32_t reg, uint32_t output) {
+static void list_read(EngDependency* dependency, uint32_t reg, uint32_t output) {
   if (reg > 0) {
-    hang->rows[hang->row_begin[reg - 1]++] = output;
-  } else if (!hang->timed_count || hang->timed[hang->timed_count - 1] != output) {
-    hang->timed[hang->timed_count++] = output;
+    dependency->rows[dependency->row_begin[reg - 1]++] = output;
+  } else if (!dependency->timed_count || dependency->timed[dependency->timed_count - 1] != output) {
+    dependency->timed[dependency->timed_count++] = output;
   }
 }
 
@@ -386,57 +388,57 @@ static bool reads_moved(const EngSim* sim, const ModelProgram* program, const ui
   return false;
 }
 
-/// Which programs read what may change in an instant that sets no values, besides what hangs on
+/// Which programs read what may change in an instant that sets no values, besides what depends on
 /// switches.
-static bool find_moved(EngSim* sim, EngDependency* hang, const ModelMode* mode) {
+static bool find_moved(EngSim* sim, EngDependency* dependency, const ModelMode* mode) {
   const SltAllocator* a = &sim->options.allocator;
   uint8_t* moved = base_alloc(a, sim->model->env_count);
   if (!moved) return false;
   mark_moved(sim, moved);
-  hang->g_reads = reads_moved(sim, &mode->g_flow, moved, MOVED_BY_SWITCH | MOVED_OTHERWISE);
-  if (reads_moved(sim, &mode->rhs, moved, MOVED_OTHERWISE)) hang->has_rows = false;
+  dependency->g_reads = reads_moved(sim, &mode->g_flow, moved, MOVED_BY_SWITCH | MOVED_OTHERWISE);
+  if (reads_moved(sim, &mode->rhs, moved, MOVED_OTHERWISE)) dependency->has_rows = false;
   base_free(a, moved, sim->model->env_count);
   return true;
 }
 
-/// Which derivatives that hang on switches read which states.
-static bool find_rows(EngSim* sim, EngDependency* hang, const ModelProgram* rhs) {
-  hang->has_rows = false;
-  hang->timed_count = 0;
-  for (uint32_t i = 0; i < hang->rhs.count; i++) {
-    if (!rhs->slices || rhs->slices->whole[hang->rhs.hanging[i].output]) return true;
+/// Which derivatives that dependency on switches read which states.
+static bool find_rows(EngSim* sim, EngDependency* dependency, const ModelProgram* rhs) {
+  dependency->has_rows = false;
+  dependency->timed_count = 0;
+  for (uint32_t i = 0; i < dependency->rhs.count; i++) {
+    if (!rhs->slices || rhs->slices->whole[dependency->rhs.dependent[i].output]) return true;
   }
   size_t n = rhs->state_count;
-  if (eng_grow(sim, (void**)&hang->row_begin, &hang->row_begin_capacity, n + 1,
-               sizeof *hang->row_begin) < 0 ||
-      eng_grow(sim, (void**)&hang->timed, &hang->timed_capacity, hang->rhs.count,
-               sizeof *hang->timed) < 0) {
+  if (eng_grow(sim, (void**)&dependency->row_begin, &dependency->row_begin_capacity, n + 1,
+               sizeof *dependency->row_begin) < 0 ||
+      eng_grow(sim, (void**)&dependency->timed, &dependency->timed_capacity, dependency->rhs.count,
+               sizeof *dependency->timed) < 0) {
     return false;
   }
-  memset(hang->row_begin, 0, (n + 1) * sizeof *hang->row_begin);
-  for (uint32_t i = 0; i < hang->rhs.count; i++) {
-    visit_reads(rhs, hang->rhs.hanging[i].output, count_read, hang);
+  memset(dependency->row_begin, 0, (n + 1) * sizeof *dependency->row_begin);
+  for (uint32_t i = 0; i < dependency->rhs.count; i++) {
+    visit_reads(rhs, dependency->rhs.dependent[i].output, count_read, dependency);
   }
   for (size_t k = 0; k < n; k++) {
-    hang->row_begin[k + 1] += hang->row_begin[k];
+    dependency->row_begin[k + 1] += dependency->row_begin[k];
   }
-  if (eng_grow(sim, (void**)&hang->rows, &hang->row_capacity, hang->row_begin[n],
-               sizeof *hang->rows) < 0) {
+  if (eng_grow(sim, (void**)&dependency->rows, &dependency->row_capacity, dependency->row_begin[n],
+               sizeof *dependency->rows) < 0) {
     return false;
   }
-  for (uint32_t i = 0; i < hang->rhs.count; i++) {
-    visit_reads(rhs, hang->rhs.hanging[i].output, list_read, hang);
+  for (uint32_t i = 0; i < dependency->rhs.count; i++) {
+    visit_reads(rhs, dependency->rhs.dependent[i].output, list_read, dependency);
   }
   // filling has moved every begin to the next one
-  memmove(hang->row_begin + 1, hang->row_begin, n * sizeof *hang->row_begin);
-  hang->row_begin[0] = 0;
-  hang->has_rows = true;
+  memmove(dependency->row_begin + 1, dependency->row_begin, n * sizeof *dependency->row_begin);
+  dependency->row_begin[0] = 0;
+  dependency->has_rows = true;
   return true;
 }
 
 static bool prepare_walk(Walk* walk, const ModelMode* mode) {
   EngSim* sim = walk->sim;
-  EngDependency* hang = walk->hang;
+  EngDependency* dependency = walk->dependency;
   const SltAllocator* a = &sim->options.allocator;
   size_t regs = mode->rhs.reg_count;
   if (mode->full.reg_count > regs) regs = mode->full.reg_count;
@@ -445,17 +447,17 @@ static bool prepare_walk(Walk* walk, const ModelMode* mode) {
   walk->set = base_alloc(a, base_mul_size(regs, sizeof *walk->set));
   walk->kind = base_alloc(a, regs);
   bool good = walk->of_env && walk->set && walk->kind &&
-              eng_grow(sim, (void**)&hang->begin, &hang->begin_capacity, ENG_SET_FIRST + 1,
-                       sizeof *hang->begin) >= 0;
+              eng_grow(sim, (void**)&dependency->begin, &dependency->begin_capacity,
+                       ENG_SET_FIRST + 1, sizeof *dependency->begin) >= 0;
   if (good) {
-    memset(hang->begin, 0, (ENG_SET_FIRST + 1) * sizeof *hang->begin);
-    hang->set_count = ENG_SET_FIRST;
+    memset(dependency->begin, 0, (ENG_SET_FIRST + 1) * sizeof *dependency->begin);
+    dependency->set_count = ENG_SET_FIRST;
     number_entries(walk);
-    good = walk_program(walk, &mode->rhs, &hang->rhs) &&
-           walk_program(walk, &mode->full, &hang->full) &&
-           walk_program(walk, &mode->gdot, &hang->gdot) &&
-           eng_grow(sim, (void**)&hang->label, &hang->label_capacity, hang->set_count,
-                    sizeof *hang->label) >= 0;
+    good = walk_program(walk, &mode->rhs, &dependency->rhs) &&
+           walk_program(walk, &mode->full, &dependency->full) &&
+           walk_program(walk, &mode->gdot, &dependency->gdot) &&
+           eng_grow(sim, (void**)&dependency->label, &dependency->label_capacity,
+                    dependency->set_count, sizeof *dependency->label) >= 0;
   }
   base_free(a, walk->of_env, sim->model->env_count * sizeof *walk->of_env);
   base_free(a, walk->set, regs * sizeof *walk->set);
@@ -467,23 +469,24 @@ static bool prepare_walk(Walk* walk, const ModelMode* mode) {
 /// The facts about the present mode. False: memory is short.
 static bool look_at_mode(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  EngDependency* hang = &sim->sliding.dependency;
-  if (hang->mode == mode) return true;
-  hang->mode = NULL;
-  hang->usable = false;
-  if (!find_direct(sim, hang, mode)) return false;
+  EngDependency* dependency = &sim->sliding.dependency;
+  if (dependency->mode == mode) return true;
+  dependency->mode = NULL;
+  dependency->usable = false;
+  if (!find_direct(sim, dependency, mode)) return false;
   // a block of equations that is solved ties what is in it together
   bool straight = !mode->rhs.solve_count && !mode->full.solve_count && !mode->gdot.solve_count;
   if (straight) {
-    Walk walk = {.sim = sim, .hang = hang};
+    Walk walk = {.sim = sim, .dependency = dependency};
     if (!prepare_walk(&walk, mode)) return false;
-    hang->usable = !hang->rhs.wide && !hang->full.wide && !hang->gdot.wide;
-    if (hang->usable && !(find_readers(sim, hang, mode) && find_rows(sim, hang, &mode->rhs) &&
-                          find_moved(sim, hang, mode))) {
+    dependency->usable = !dependency->rhs.wide && !dependency->full.wide && !dependency->gdot.wide;
+    if (dependency->usable &&
+        !(find_readers(sim, dependency, mode) && find_rows(sim, dependency, &mode->rhs) &&
+          find_moved(sim, dependency, mode))) {
       return false;
     }
   }
-  hang->mode = mode;
+  dependency->mode = mode;
   return true;
 }
 

@@ -29,7 +29,7 @@
 static void find_end(EngSim* sim) {
   sim->core.dwell.any = false;
   sim->core.dwell.until = (double)INFINITY;
-  // a narrow instant is not begun while one dwells
+  // no instant begins with a reduced active set while one dwells
   uint32_t automaton_count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
   for (uint32_t n = 0; n < automaton_count; n++) {

@@ -186,20 +186,20 @@ void eng_slide_full(EngSim* sim, double t) {
   combine_values(sim, t, sim->sliding.motion.trial, sim->env, NULL);
 }
 
-bool eng_slide_coefficients(EngSim* sim, double* share) {
+bool eng_slide_coefficients(EngSim* sim, double* alpha) {
   const EngSlide* slide = &sim->core.slide;
-  if (slide->by_value) return eng_value_coefficients(sim, share);
-  return side_coefficients(sim, sim->core.t, sim->x, false, share) >= 0;
+  if (slide->by_value) return eng_value_coefficients(sim, alpha);
+  return side_coefficients(sim, sim->core.t, sim->x, false, alpha) >= 0;
 }
 
-void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* alpha, double* values,
                     uint8_t* known) {
   const EngSlide* slide = &sim->core.slide;
   if (slide->by_value) {
-    eng_value_side(sim, surface, above, share, values, known);
+    eng_value_side(sim, surface, above, alpha, values, known);
     return;
   }
-  memcpy(sim->sliding.motion.trial, share, slide->count * sizeof *share);
+  memcpy(sim->sliding.motion.trial, alpha, slide->count * sizeof *alpha);
   sim->sliding.motion.trial[surface] = above ? 1.0 : 0.0;
   combine_values(sim, sim->core.t, sim->sliding.motion.trial, values, known);
 }
@@ -208,10 +208,10 @@ uint32_t eng_slide_atom(const EngSim* sim, uint32_t surface) {
   return sim->sliding.value.surfaces[surface].atom;
 }
 
-bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads) {
-  *leads = false;
+bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* describes) {
+  *describes = false;
   if (!sim->core.slide.count || sim->sliding.value.of_atom[atom] == MODEL_NONE) return false;
   uint32_t surface = sim->sliding.value.of_atom[atom];
-  *leads = surface != SLIDE_RIDES && sim->sliding.value.surfaces[surface].atom == atom;
+  *describes = surface != SLIDE_KEPT && sim->sliding.value.surfaces[surface].atom == atom;
   return true;
 }

@@ -62,7 +62,7 @@ static void let_go(EngSim* sim, uint32_t surface) {
 }
 
 /// Relations at zero that a motion along limit points keeps there are not watched.
-static SltStatus find_riders(EngSim* sim) {
+static SltStatus find_kept(EngSim* sim) {
   const EngSlide* slide = &sim->core.slide;
   const ModelMode* mode = sim->core.mode;
   bool limit = false;
@@ -91,7 +91,7 @@ static SltStatus find_riders(EngSim* sim) {
                 sim->sliding.value.of_atom[atom] == SLIDE_KINK;
     if (!free || !value_may_bound(sim, atom)) continue;
     if (!(fabs(g.v.lo) <= fmax(sim->atoms[atom].zone, eng_sigma(sim, i)))) continue;
-    if (g.d.lo <= 0.0 && g.d.hi >= 0.0) sim->sliding.value.of_atom[atom] = SLIDE_RIDES;
+    if (g.d.lo <= 0.0 && g.d.hi >= 0.0) sim->sliding.value.of_atom[atom] = SLIDE_KEPT;
   }
   return SLT_OK;
 }
@@ -110,7 +110,7 @@ static SltStatus install(EngSim* sim, EngSlideVerdict* verdict) {
     return SLT_OK;
   }
   slide->stiffness = 0.0;
-  SLT_TRY(find_riders(sim));
+  SLT_TRY(find_kept(sim));
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     if (sim->sliding.value.of_atom[i] == SLIDE_KINK) sim->sliding.value.of_atom[i] = MODEL_NONE;
   }

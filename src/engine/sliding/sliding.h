@@ -17,7 +17,7 @@ typedef struct EngSlide {
   uint32_t group_count;  // surfaces that depend on each other are a group
   bool linked;           // surfaces act on each other, or contacts do on them: see joint.c
   bool by_value;         // the sides differ in values alone: see value.c
-  bool mixed;            // by value: g of each surface is a state, every quantity hangs on one only
+  bool mixed;  // by value: g of each surface is a state, every quantity depends on one only
   bool lean;   // mixed; across a surface quantities are shifted by a number, and derivatives but
                // that of its own state are not: see strategy.c
   bool local;  // lean, and surfaces can come and go one by one: see active_set.c
@@ -44,7 +44,7 @@ typedef struct EngSurface {
   uint8_t bit;     // its side in the patterns of the group
   uint8_t size;    // surfaces of the group
   uint32_t row;    // of the group's pattern 1; the others follow
-  bool serial;     // no other group shares these rows
+  bool serial;     // no other group coefficients these rows
   uint8_t order;   // derivative of g that the sides decide about: 1, or 2 at a limit point
   uint32_t lifts;  // where the sides are looked at beside the surface: by moving this state...
   double offset;   // ... until g is this; 0: on the surface
@@ -63,31 +63,31 @@ typedef struct EngValueProbe {
   uint32_t atom, index;
 } EngValueProbe;
 
-/// An output of a program and the surface it hangs on.
+/// An output of a program and the surface it depends on.
 typedef struct EngValuePart {
   uint32_t output, surface;
 } EngValuePart;
 
 enum { ENG_SET_EMPTY, ENG_SET_WIDE, ENG_SET_FIRST };
 
-/// An output that hangs on switches.
+/// An output that depends on switches.
 typedef struct EngDependencyOutput {
   uint32_t output, set;
   bool shifts;  // by numbers that depend on neither time nor states
 } EngDependencyOutput;
 
 typedef struct EngDependencyProgram {
-  uint32_t* set;                 // per output
-  EngDependencyOutput* hanging;  // outputs whose set is not empty, ascending
+  uint32_t* set;                   // per output
+  EngDependencyOutput* dependent;  // outputs whose set is not empty, ascending
   uint32_t count;
   bool wide;  // some set has too many members to be listed
-  size_t set_capacity, hanging_capacity;
+  size_t set_capacity, dependent_capacity;
 } EngDependencyProgram;
 
 /// Who reads an entry of the environment.
 typedef struct EngDependencyReader {
   enum {
-    ENG_READER_RHS,  // hanging output `at` of a program
+    ENG_READER_RHS,  // dependent output `at` of a program
     ENG_READER_FULL,
     ENG_READER_GDOT,
     ENG_READER_RHS_INPUT,  // register `at` of a program
@@ -98,7 +98,7 @@ typedef struct EngDependencyReader {
   uint32_t at;
 } EngDependencyReader;
 
-/// What hangs on which switches in the programs of a mode, whoever slides.
+/// What depends on which switches in the programs of a mode, whoever slides.
 typedef struct EngDependency {
   const ModelMode* mode;  // NULL: of none
   bool usable;            // the sets are listed
@@ -107,13 +107,13 @@ typedef struct EngDependency {
   uint32_t* begin;    // per set and one more: where its members begin
   uint32_t* members;  // places in the environment, ascending
   uint32_t* direct;   // per atom of the mode: 2 * state, + 1: its negative; MODEL_NONE for neither
-  uint32_t* label;    // per set: surface that it hangs on at present
+  uint32_t* label;    // per set: surface that it depends on at present
   uint32_t* reader_begin;  // per entry of the environment and one more: where its readers begin
   EngDependencyReader* readers;
   bool g_reads;         // g between events reads truths, positions of switches or times of entry
   bool has_rows;        // who reads a state is listed
   uint32_t* row_begin;  // per state and one more: where the outputs of rhs begin that read it...
-  uint32_t* rows;       // ... those that hang on switches
+  uint32_t* rows;       // ... those that dependency on switches
   uint32_t* timed;      // ... and that read the time
   uint32_t timed_count;
   size_t row_begin_capacity, row_capacity, timed_capacity;
@@ -188,7 +188,7 @@ typedef struct EngValueTable {
   uint32_t* of_state;        // per state: the surface that it is; work space in between
   uint32_t* follower_begin;  // per atom and one more: switches that follow it alone
   uint32_t* followers;
-  uint8_t* plain;         // per atom: nothing hangs on it but these, and they move no equations
+  uint8_t* plain;         // per atom: nothing depends on it but these, and they move no equations
   uint8_t* switch_alone;  // per automaton: a switch that moves no equations and no other switch
   uint32_t* follows;      // per automaton: a switch that follows one relation: 2 * atom, + 1:
                           // and is on where it holds; MODEL_NONE for all others
@@ -197,19 +197,19 @@ typedef struct EngValueTable {
 /// The motion along them.
 typedef struct EngValueMotion {
   double *slope, *alpha, *trial, *rate, *low, *high, *wanted;
-  EngValuePart *rhs, *full;  // what hangs on a surface, by output
+  EngValuePart *rhs, *full;  // what depends on a surface, by output
   uint32_t rhs_count, full_count;
   size_t rhs_capacity, full_capacity;
   double *rhs_shift, *full_shift;  // ... and by how much more it is above than below
   // per surface that is a state: which, and how much more its derivative is below than above
   uint32_t* state;
   double* fall;
-  uint32_t* touched;       // surfaces whose share changes on the present trial
+  uint32_t* touched;       // surfaces whose coefficient changes on the present trial
   uint8_t* mark;           // work space, per surface: zero
   const ModelMode* bound;  // whose constants are in side_regs[0] and [1]; NULL: of none
   double* out;             // outputs on one side
   size_t out_capacity;
-  double* last;    // shares on a trial
+  double* last;    // coefficients on a trial
   double last_t;   // time of the last ones, and...
   double* last_x;  // ...states
 } EngValueMotion;
@@ -337,7 +337,7 @@ bool eng_slide_complementarity(EngSim* sim);
 SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above);
 /// Room for the states on so many combinations of sides.
 SltStatus eng_slide_room(EngSim* sim, uint32_t rows);
-/// What hangs on which switches in the present mode; NULL where that cannot be listed.
+/// What depends on which switches in the present mode; NULL where that cannot be listed.
 const EngDependency* eng_dependency(EngSim* sim);
 /// Automata that may move while the motion goes on along its surfaces, ascending; NULL: all.
 const uint32_t* eng_active_automata(EngSim* sim, uint32_t* count);
@@ -346,7 +346,7 @@ void eng_reduced_init(EngSim* sim);
 /// At the begin of an instant: whether it can be carried out on what is not slid along alone.
 void eng_reduced_begin(EngSim* sim);
 /// From here on the instant looks at everything.
-void eng_reduced_widen(EngSim* sim);
+void eng_active_complete(EngSim* sim);
 /// The motion leaves a surface.
 void eng_reduced_leave(EngSim* sim, uint32_t surface, bool above);
 /// At its end.
@@ -364,14 +364,15 @@ const uint32_t* eng_dependency_direct(EngSim* sim);
 /// that can be told at a glance.
 bool eng_value_many(EngSim* sim);
 /// Whether the motion goes along the surface of an atom now, and whether the atom stands for it.
-bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads);
+bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* describes);
 /// The relation that stands for a surface slid along.
 uint32_t eng_slide_atom(const EngSim* sim, uint32_t surface);
-/// Shares of the sides above the surfaces slid along, at the present point. False: it has none.
-bool eng_slide_coefficients(EngSim* sim, double* share);
-/// What is computed on one side of a surface, the others at these shares: added to `values`, by
-/// places of the environment, where `known` is set then.
-void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+/// Coefficients of the sides above the surfaces slid along, at the present point. False: it has
+/// none.
+bool eng_slide_coefficients(EngSim* sim, double* alpha);
+/// What is computed on one side of a surface, the others at these coefficients: added to `values`,
+/// by places of the environment, where `known` is set then.
+void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* alpha, double* values,
                     uint8_t* known);
 
 // ---- value.c: the same by value, for any number of surfaces -------------------------------------
@@ -383,8 +384,8 @@ void eng_value_full(EngSim* sim, double t);
 double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
 void eng_value_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_value_rebind(EngSim* sim);
-bool eng_value_coefficients(EngSim* sim, double* share);
-void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+bool eng_value_coefficients(EngSim* sim, double* alpha);
+void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* alpha, double* values,
                     uint8_t* known);
 
 // ---- dwell.c: switching that makes no progress --------------------------------------------------

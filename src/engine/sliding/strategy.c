@@ -2,12 +2,14 @@
 //
 // Sliding by value: how the motion along the present surfaces is computed.
 //
-// Which quantity hangs on which surface decides. In the order of their cost:
+// Which quantity depends on which surface decides. In the order of their cost:
 //
-// * `lean`: what hangs on a surface is shifted by a number, and no derivative hangs on it but that
+// * `lean`: what depends on a surface is shifted by a number, and no derivative depends on it but
+// that
 //   of the state that is its g. Then that derivative is known, what does not slide is all that is
 //   computed in a stage, and the other quantities follow from one run below all surfaces.
-// * `mixed`: g of every surface is a state, and every quantity hangs on one surface at most: rates
+// * `mixed`: g of every surface is a state, and every quantity depends on one surface at most:
+// rates
 //   are components of the flows on both sides, two runs.
 // * otherwise the switches get values in between (equivalent control).
 #include "engine/sliding/sides.h"
@@ -19,35 +21,35 @@ static uint32_t surface_of_entry(const EngSim* sim, uint32_t env) {
   return found == MODEL_NONE ? NO_SURFACE : found / 2;
 }
 
-/// The outputs of a program that hang on a surface. False: one hangs on several. `shifts`: all of
-/// them are shifted by numbers.
-static bool parts_of_sets(const EngDependency* hang, const EngDependencyProgram* program,
+/// The outputs of a program that dependency on a surface. False: one depends on several. `shifts`:
+/// all of them are shifted by numbers.
+static bool parts_of_sets(const EngDependency* dependency, const EngDependencyProgram* program,
                           EngValuePart* parts, uint32_t* count, bool* shifts) {
   *count = 0;
   for (uint32_t i = 0; i < program->count; i++) {
-    const EngDependencyOutput* hanging = &program->hanging[i];
-    uint32_t label = hang->label[hanging->set];
+    const EngDependencyOutput* dependent = &program->dependent[i];
+    uint32_t label = dependency->label[dependent->set];
     if (label == NO_SURFACE) continue;
     if (label == MANY_SURFACES) return false;
-    *shifts &= hanging->shifts;
-    parts[(*count)++] = (EngValuePart){hanging->output, label};
+    *shifts &= dependent->shifts;
+    parts[(*count)++] = (EngValuePart){dependent->output, label};
   }
   return true;
 }
 
-uint32_t value_label(const EngSim* sim, const EngDependency* hang, uint32_t set) {
+uint32_t value_label(const EngSim* sim, const EngDependency* dependency, uint32_t set) {
   uint32_t label = NO_SURFACE;
-  for (uint32_t k = hang->begin[set]; k < hang->begin[set + 1]; k++) {
-    label = value_join(label, surface_of_entry(sim, hang->members[k]));
+  for (uint32_t k = dependency->begin[set]; k < dependency->begin[set + 1]; k++) {
+    label = value_join(label, surface_of_entry(sim, dependency->members[k]));
   }
   return label;
 }
 
-static void label_sets(const EngSim* sim, const EngDependency* hang) {
-  hang->label[ENG_SET_EMPTY] = NO_SURFACE;
-  hang->label[ENG_SET_WIDE] = MANY_SURFACES;
-  for (uint32_t s = ENG_SET_FIRST; s < hang->set_count; s++) {
-    hang->label[s] = value_label(sim, hang, s);
+static void label_sets(const EngSim* sim, const EngDependency* dependency) {
+  dependency->label[ENG_SET_EMPTY] = NO_SURFACE;
+  dependency->label[ENG_SET_WIDE] = MANY_SURFACES;
+  for (uint32_t s = ENG_SET_FIRST; s < dependency->set_count; s++) {
+    dependency->label[s] = value_label(sim, dependency, s);
   }
 }
 
@@ -66,8 +68,8 @@ static void label_entries(EngSim* sim) {
   }
 }
 
-/// Whether every quantity hangs on one surface at most, and every rate on its own; which. `shifts`:
-/// all of them are shifted by numbers.
+/// Whether every quantity depends on one surface at most, and every rate on its own; which.
+/// `shifts`: all of them are shifted by numbers.
 static bool can_mix(EngSim* sim, bool* shifts) {
   const ModelMode* mode = sim->core.mode;
   const EngSlide* slide = &sim->core.slide;
@@ -80,18 +82,18 @@ static bool can_mix(EngSim* sim, bool* shifts) {
     return false;
   }
   label_entries(sim);
-  const EngDependency* hang = eng_dependency(sim);
-  if (!hang) return false;
-  label_sets(sim, hang);
+  const EngDependency* dependency = eng_dependency(sim);
+  if (!dependency) return false;
+  label_sets(sim, dependency);
   for (uint32_t i = 0; i < slide->count; i++) {
-    uint32_t label = hang->label[hang->gdot.set[sim->sliding.value.surfaces[i].index]];
+    uint32_t label = dependency->label[dependency->gdot.set[sim->sliding.value.surfaces[i].index]];
     if (label != i && label != NO_SURFACE) return false;
   }
   *shifts = true;
-  return parts_of_sets(hang, &hang->rhs, sim->sliding.motion.rhs, &sim->sliding.motion.rhs_count,
-                       shifts) &&
-         parts_of_sets(hang, &hang->full, sim->sliding.motion.full, &sim->sliding.motion.full_count,
-                       shifts);
+  return parts_of_sets(dependency, &dependency->rhs, sim->sliding.motion.rhs,
+                       &sim->sliding.motion.rhs_count, shifts) &&
+         parts_of_sets(dependency, &dependency->full, sim->sliding.motion.full,
+                       &sim->sliding.motion.full_count, shifts);
 }
 
 /// Inputs of a program with the switches of the surfaces below and above.
@@ -168,7 +170,7 @@ static bool find_direct(EngSim* sim) {
   return true;
 }
 
-/// Whether no derivative hangs on a surface but that of the state that is its g.
+/// Whether no derivative depends on a surface but that of the state that is its g.
 static bool is_lean(const EngSim* sim) {
   for (uint32_t i = 0; i < sim->sliding.motion.rhs_count; i++) {
     const EngValuePart* part = &sim->sliding.motion.rhs[i];
@@ -177,7 +179,7 @@ static bool is_lean(const EngSim* sim) {
   return true;
 }
 
-/// Whether nothing hangs on the surfaces' relations but switches that follow one each.
+/// Whether nothing depends on the surfaces' relations but switches that follow one each.
 static bool are_plain(EngSim* sim) {
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
     const EngSurface* s = &sim->sliding.value.surfaces[i];
@@ -336,7 +338,7 @@ static void map_states(EngSim* sim) {
   }
 }
 
-SltStatus value_choose_way(EngSim* sim) {
+SltStatus value_choose_strategy(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
   bool shifts = false;
   slide->mixed = false;
@@ -358,7 +360,7 @@ SltStatus eng_value_rebind(EngSim* sim) {
   bool lean = sim->core.slide.lean;
   sim->sliding.motion.bound = NULL;
   SLT_TRY(side_room_rows(sim, 3));
-  SLT_TRY(value_choose_way(sim));
+  SLT_TRY(value_choose_strategy(sim));
   sim->core.slide.lean &= lean;
   sim->core.slide.local &= lean;
   return SLT_OK;

@@ -7,11 +7,12 @@
 // (`sign`, `if(c, a, b)`). Each surface i moves its own switches. Two ways lead from here, both at
 // a cost that grows with the size of the model and not with the 2^k sides:
 //
-// * Mixed: where every derivative hangs on the switches of one surface at most (blocks with dry
+// * Mixed: where every derivative depends on the switches of one surface at most (blocks with dry
 //   friction between springs), the flows with all surfaces below and all above give the whole
-//   picture. The share of surface i is a_i = r_i(0)/(r_i(0) - r_i(1)), and what hangs on it is
-//   combined with it: Filippov's motion, component by component.
-// * Otherwise, and where the user wants it (`utkin`): the share makes the switches take the value
+//   picture. The coefficient of surface i is a_i = r_i(0)/(r_i(0) - r_i(1)), and what depends on it
+//   is combined with it: Filippov's motion, component by component.
+// * Otherwise, and where the user wants it (`utkin`): the coefficient makes the switches take the
+// value
 //   between their two positions, and goes through the equations: Utkin's equivalent control. The
 //   rates r(a) of all surfaces come from one run of the program for the slopes of the relations,
 //   and are solved for a.
@@ -27,7 +28,7 @@
 
 // ---- surfaces -----------------------------------------------------------------------------------
 
-/// The surface among ours that a guard hangs on; MODEL_NONE for none. `several`: more than one.
+/// The surface among ours that a guard depends on; MODEL_NONE for none. `several`: more than one.
 static uint32_t surface_of(const EngSim* sim, const ModelGuard* guard, bool* several) {
   uint32_t found = MODEL_NONE;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
@@ -55,9 +56,9 @@ static bool follows(EngSim* sim, uint32_t automaton, uint32_t surface, bool* ris
   return low != *rises;
 }
 
-/// Which switches follow which surface. False when anything else hangs on them: states with guards
-/// of their own, switches of equations, switches of two surfaces. Leaves the truths of the surfaces
-/// in the environment as on one side.
+/// Which switches follow which surface. False when anything else depends on them: states with
+/// guards of their own, switches of equations, switches of two surfaces. Leaves the truths of the
+/// surfaces in the environment as on one side.
 static bool find_switches(EngSim* sim) {
   const Model* model = sim->model;
   sim->sliding.value.switch_count = 0;
@@ -198,7 +199,7 @@ static bool search(EngSim* sim) {
     return false;
   }
   assign(sim);
-  // where every rate hangs on its own surface alone, so does what follows from it
+  // where every rate depends on its own surface alone, so does what follows from it
   if (sim->core.slide.mixed) return true;
   for (uint32_t turn = 0; turn < ASSIGNMENTS; turn++) {
     if (!value_refine(sim, t, sim->x, sim->sliding.motion.wanted, sim->sliding.motion.alpha))
@@ -236,7 +237,7 @@ bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   *slide = (EngSlide){.by_value = true};
   bool able = side_room_rows(sim, 3) >= 0 && find_surfaces(sim);
   eng_restore_truths(sim);
-  able = able && value_choose_way(sim) >= 0 && search(sim);
+  able = able && value_choose_strategy(sim) >= 0 && search(sim);
   if (!slide->mixed) value_publish_positions(sim);
   if (!able) {
     *slide = (EngSlide){.count = 0};
@@ -256,7 +257,7 @@ bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   bool fewer = slide_keep(sim, ENG_KEEP_SLIDING);
   if (slide->count && *verdict == ENG_SLIDE_NONE) {
     *verdict = ENG_SLIDE_ALONG;
-    if ((fewer || !slide->mixed) && value_choose_way(sim) < 0) return false;
+    if ((fewer || !slide->mixed) && value_choose_strategy(sim) < 0) return false;
     if (slide->lean) value_measure_shifts(sim);
   }
   if (slide->count == 0) *slide = (EngSlide){.count = 0};

@@ -8,7 +8,7 @@
 
 #define VALUE_PART_SHARE 4  // few: one in so many
 
-#define SLIDE_RIDES   (UINT32_MAX - 1)  // a relation that the motion keeps at zero
+#define SLIDE_KEPT    (UINT32_MAX - 1)  // a relation that the motion keeps at zero
 #define SLIDE_KINK    (UINT32_MAX - 2)  // ... at whose zero the flows are continuous
 #define NO_SURFACE    UINT32_MAX
 #define MANY_SURFACES (UINT32_MAX - 1)
@@ -32,18 +32,18 @@ bool value_is_at_zero(const EngSim* sim, uint32_t state);
 bool slide_is_at_zero(EngSim* sim, uint32_t index, double g);
 /// A relation of a surface; `same`: its g has the sign of the surface's.
 void value_add_relation(EngSim* sim, uint32_t surface, uint32_t atom, bool same);
-/// The surface that a set of switch entries hangs on: NO_SURFACE, MANY_SURFACES, or its number.
-uint32_t value_label(const EngSim* sim, const EngDependency* hang, uint32_t set);
+/// The surface that a set of switch entries depends on: NO_SURFACE, MANY_SURFACES, or its number.
+uint32_t value_label(const EngSim* sim, const EngDependency* dependency, uint32_t set);
 /// Flows below and above all surfaces: `below`, value_out.
 void value_run_ends(EngSim* sim, double t, const double* x, double* below);
 /// By how much the outputs behind these parts are shifted across their surfaces, at the present
 /// point; the flows are in side_f and value_out.
 void value_measure_parts(EngSim* sim, uint32_t first_rhs, uint32_t first_full);
-/// The shares of the first surfaces without a pull at a point, into value_last, from those that are
-/// noted there for another one: only what reads something that differs is computed. False: nothing
-/// is noted, or too much differs.
-bool value_note_shares(EngSim* sim, const EngDependency* hang, double t, const double* x,
-                       uint32_t surfaces);
+/// The coefficients of the first surfaces without a pull at a point, into value_last, from those
+/// that are noted there for another one: only what reads something that differs is computed. False:
+/// nothing is noted, or too much differs.
+bool value_note_coefficients(EngSim* sim, const EngDependency* dependency, double t,
+                             const double* x, uint32_t surfaces);
 /// The equations of what does not slide, where they are few: value_part.
 SltStatus value_choose_part(EngSim* sim);
 /// Side of a surface that the present positions of its switches stand for.
@@ -77,38 +77,39 @@ SltStatus slide_recognise(EngSim* sim, const ModelMode* mode);
 
 // ---- sliding/coefficient.c
 
-/// Switches of the surfaces take the positions that the shares say.
-void value_publish_shares(EngSim* sim, const double* share);
+/// Switches of the surfaces take the positions that the coefficients say.
+void value_publish_coefficients(EngSim* sim, const double* alpha);
 /// ... and their own again.
 void value_publish_positions(EngSim* sim);
 /// Rates of the surfaces from the flows on both sides: where g is a state they are components.
 void value_rates_of_flows(EngSim* sim, const double* below);
-/// Shares from the flows on both sides.
-SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* x, bool pull,
-                                double* share);
-/// Rates of all surfaces at both ends of the shares: value_low, value_high.
+/// Coefficients from the flows on both sides.
+SltStatus value_coefficients_of_flows(EngSim* sim, const double* below, const double* x, bool pull,
+                                      double* alpha);
+/// Rates of all surfaces at both ends of the coefficients: value_low, value_high.
 SltStatus value_ends_at(EngSim* sim, double t, const double* x);
-/// Shares for which every sliding surface moves at the wanted rate, from the rates at the ends.
-/// False when the iteration does not settle.
-bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, double* share);
-/// The surfaces whose share may be another one at x than was noted for value_last_x: something they
-/// read is.
-void value_touch_changed(EngSim* sim, const EngDependency* hang, const double* x, uint32_t* count);
+/// Coefficients for which every sliding surface moves at the wanted rate, from the rates at the
+/// ends. False when the iteration does not settle.
+bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, double* alpha);
+/// The surfaces whose coefficient may be another one at x than was noted for value_last_x:
+/// something they read is.
+void value_touch_changed(EngSim* sim, const EngDependency* dependency, const double* x,
+                         uint32_t* count);
 /// The list is used and may be made anew.
 void value_forget_touched(EngSim* sim, uint32_t count);
-/// The share of one surface; false: that is not possible.
-bool value_share_of(EngSim* sim, uint32_t surface, double t, const double* x, double* share);
-/// Shares at (t, x); `pull` draws the surfaces to zero.
-SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, double* share);
+/// The coefficient of one surface; false: that is not possible.
+bool value_coefficient_of(EngSim* sim, uint32_t surface, double t, const double* x, double* alpha);
+/// Coefficients at (t, x); `pull` draws the surfaces to zero.
+SltStatus value_coefficients_at(EngSim* sim, double t, const double* x, bool pull, double* alpha);
 
 // ---- sliding/strategy.c
 
 /// How the motion along the present surfaces is computed.
-SltStatus value_choose_way(EngSim* sim);
-/// By how much what hangs on the surfaces is shifted across them, at the present point. (It is the
-/// same everywhere but for rounding.)
+SltStatus value_choose_strategy(EngSim* sim);
+/// By how much what depends on the surfaces is shifted across them, at the present point. (It is
+/// the same everywhere but for rounding.)
 void value_measure_shifts(EngSim* sim);
-/// Outputs of both sides combined, each with the share of the surface it hangs on.
+/// Outputs of both sides combined, each with the coefficient of the surface it depends on.
 void value_mix(const EngSim* sim, const EngValuePart* parts, uint32_t count, const double* high,
                double* out);
 /// The same from the side below and the shifts.

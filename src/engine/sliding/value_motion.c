@@ -33,18 +33,18 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   }
   if (sim->core.slide.mixed) {
     value_run_ends(sim, t, x, dx);
-    SLT_TRY(value_shares_of_flows(sim, dx, x, true, sim->sliding.motion.alpha));
+    SLT_TRY(value_coefficients_of_flows(sim, dx, x, true, sim->sliding.motion.alpha));
     value_mix(sim, sim->sliding.motion.rhs, sim->sliding.motion.rhs_count, sim->sliding.motion.out,
               dx);
     return SLT_OK;
   }
-  SltStatus status = value_shares_at(sim, t, x, true, sim->sliding.motion.alpha);
+  SltStatus status = value_coefficients_at(sim, t, x, true, sim->sliding.motion.alpha);
   if (status >= 0) {
     status =
         eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count, sizeof(double));
   }
   if (status >= 0) {
-    value_publish_shares(sim, sim->sliding.motion.alpha);
+    value_publish_coefficients(sim, sim->sliding.motion.alpha);
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
     model_program_guess(&mode->rhs, sim->values.guess, regs->rhs);
     model_program_run(&mode->rhs, eng_context(sim), regs->rhs, t, x, dx);
@@ -59,12 +59,12 @@ void eng_value_full(EngSim* sim, double t) {
   EngSideRegs* regs = &sim->sliding.sides.regs[2];
   SltStatus status = SLT_OK;
   if (sim->active.reduced && sim->core.slide.local) eng_reduced_patch(sim);
-  const EngDependency* hang = sim->core.slide.lean ? eng_dependency(sim) : NULL;
-  if (value_note_shares(sim, hang, t, sim->x, sim->core.slide.count)) {
+  const EngDependency* dependency = sim->core.slide.lean ? eng_dependency(sim) : NULL;
+  if (value_note_coefficients(sim, dependency, t, sim->x, sim->core.slide.count)) {
     memcpy(sim->sliding.motion.alpha, sim->sliding.motion.last,
            sim->core.slide.count * sizeof(double));
   } else {
-    status = value_shares_at(sim, t, sim->x, false, sim->sliding.motion.alpha);
+    status = value_coefficients_at(sim, t, sim->x, false, sim->sliding.motion.alpha);
   }
   if (sim->core.slide.mixed) {
     if (status < 0) return;
@@ -89,7 +89,7 @@ void eng_value_full(EngSim* sim, double t) {
                       sizeof(double));
   }
   if (status >= 0) {
-    value_publish_shares(sim, sim->sliding.motion.alpha);
+    value_publish_coefficients(sim, sim->sliding.motion.alpha);
     model_program_bind(&mode->full, sim->env, regs->full);
     model_program_guess(&mode->full, sim->values.guess, regs->full);
     model_program_run(&mode->full, context, regs->full, t, sim->x, sim->values.full);
@@ -100,15 +100,16 @@ void eng_value_full(EngSim* sim, double t) {
   value_publish_positions(sim);
 }
 
-bool eng_value_coefficients(EngSim* sim, double* share) {
-  SltStatus status = value_shares_at(sim, sim->core.t, sim->x, false, sim->sliding.motion.alpha);
+bool eng_value_coefficients(EngSim* sim, double* alpha) {
+  SltStatus status =
+      value_coefficients_at(sim, sim->core.t, sim->x, false, sim->sliding.motion.alpha);
   if (!sim->core.slide.mixed) value_publish_positions(sim);
   if (status < 0) return false;
-  memcpy(share, sim->sliding.motion.alpha, sim->core.slide.count * sizeof *share);
+  memcpy(alpha, sim->sliding.motion.alpha, sim->core.slide.count * sizeof *alpha);
   return true;
 }
 
-void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* alpha, double* values,
                     uint8_t* known) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
@@ -117,9 +118,9 @@ void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* sha
                sizeof(double)) < 0) {
     return;
   }
-  memcpy(sim->sliding.motion.trial, share, sim->core.slide.count * sizeof *share);
+  memcpy(sim->sliding.motion.trial, alpha, sim->core.slide.count * sizeof *alpha);
   sim->sliding.motion.trial[surface] = above ? 1.0 : 0.0;
-  value_publish_shares(sim, sim->sliding.motion.trial);
+  value_publish_coefficients(sim, sim->sliding.motion.trial);
   model_program_bind(&mode->full, sim->env, regs->full);
   model_program_guess(&mode->full, sim->values.guess, regs->full);
   model_program_run(&mode->full, context, regs->full, sim->core.t, sim->x, sim->values.full);
@@ -140,15 +141,15 @@ typedef struct SurfaceExit {
   uint32_t surface;
 } SurfaceExit;
 
-static SltStatus shares_on_trial(EngSim* sim, double t) {
+static SltStatus coefficients_on_trial(EngSim* sim, double t) {
   num_dense_eval(sim->stepper, t, sim->x);
-  SltStatus status = value_shares_at(sim, t, sim->x, false, sim->sliding.motion.alpha);
+  SltStatus status = value_coefficients_at(sim, t, sim->x, false, sim->sliding.motion.alpha);
   if (!sim->core.slide.mixed) value_publish_positions(sim);
   return status;
 }
 
-/// Share of one surface alone; false where that is not possible.
-static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* share) {
+/// Coefficient of one surface alone; false where that is not possible.
+static bool coefficient_on_trial(EngSim* sim, uint32_t surface, double t, double* alpha) {
   const EngSurface* s = &sim->sliding.value.surfaces[surface];
   const ModelProgram* rhs = &sim->core.mode->rhs;
   const ModelContext* context = eng_context(sim);
@@ -163,18 +164,18 @@ static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* shar
     }
   }
   if (shifted) {
-    *share = f[0] / sim->sliding.motion.fall[surface];
+    *alpha = f[0] / sim->sliding.motion.fall[surface];
     return true;
   }
   double sign = s->negative ? -1.0 : 1.0;
   double range = sign * f[0] - sign * f[1];
-  *share = sign * f[0] / range;
+  *alpha = sign * f[0] / range;
   return range > 0.0;
 }
 
-/// The shares at the end of the trial before are those at the begin of this one, if nothing has
-/// happened in between.
-static bool shares_are_known(EngSim* sim, double t_from) {
+/// The coefficients at the end of the trial before are those at the begin of this one, if nothing
+/// has happened in between.
+static bool coefficients_are_known(EngSim* sim, double t_from) {
   uint32_t n = sim->core.mode->state_count;
   if (sim->sliding.motion.last_t != t_from || t_from != sim->stepper->trial.t0) return false;
   return memcmp(sim->sliding.motion.last_x, sim->stepper->trial.x0, n * sizeof(double)) == 0;
@@ -183,8 +184,8 @@ static bool shares_are_known(EngSim* sim, double t_from) {
 static SltStatus look_at_surface(EngExit* e, double t, bool* above) {
   uint32_t surface = ((const SurfaceExit*)e)->surface;
   double a = 0.0;
-  if (!share_on_trial(e->sim, surface, t, &a)) {
-    SLT_TRY(shares_on_trial(e->sim, t));
+  if (!coefficient_on_trial(e->sim, surface, t, &a)) {
+    SLT_TRY(coefficients_on_trial(e->sim, t));
     a = e->sim->sliding.motion.alpha[surface];
   }
   e->coefficient = a;
@@ -238,21 +239,21 @@ static bool prove_surface(EngExit* e, double l, double r) {
   return below.lo > 0.0 && above.hi < 0.0;
 }
 
-/// Shares of the touched surfaces at the end, one by one. False: there are many, or that is not
-/// possible.
-static bool share_touched(EngSim* sim, double middle, double t_end, uint32_t* count) {
-  const EngDependency* hang = sim->core.slide.lean ? eng_dependency(sim) : NULL;
-  if (!hang || !hang->has_rows) return false;
+/// Coefficients of the touched surfaces at the end, one by one. False: there are many, or that is
+/// not possible.
+static bool update_touched(EngSim* sim, double middle, double t_end, uint32_t* count) {
+  const EngDependency* dependency = sim->core.slide.lean ? eng_dependency(sim) : NULL;
+  if (!dependency || !dependency->has_rows) return false;
   num_dense_eval(sim->stepper, middle, sim->probe.x);
   num_dense_eval(sim->stepper, t_end, sim->x);
   *count = 0;
-  value_touch_changed(sim, hang, sim->probe.x, count);
-  value_touch_changed(sim, hang, sim->x, count);
+  value_touch_changed(sim, dependency, sim->probe.x, count);
+  value_touch_changed(sim, dependency, sim->x, count);
   value_forget_touched(sim, *count);
   if (*count > sim->core.slide.count / VALUE_PART_SHARE) return false;
   for (uint32_t k = 0; k < *count; k++) {
     uint32_t i = sim->sliding.motion.touched[k];
-    if (!value_share_of(sim, i, t_end, sim->x, &sim->sliding.motion.last[i])) return false;
+    if (!value_coefficient_of(sim, i, t_end, sim->x, &sim->sliding.motion.last[i])) return false;
   }
   return true;
 }
@@ -284,16 +285,16 @@ double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   double t_end = sim->stepper->trial.t;
   double middle = t_from + 0.5 * (t_end - t_from);
   double first = (double)INFINITY;
-  if (!shares_are_known(sim, t_from)) {
-    if (shares_on_trial(sim, t_from) < 0) return t_from;
+  if (!coefficients_are_known(sim, t_from)) {
+    if (coefficients_on_trial(sim, t_from) < 0) return t_from;
     memcpy(sim->sliding.motion.last, sim->sliding.motion.alpha, n * sizeof(double));
     memcpy(sim->sliding.motion.last_x, sim->x, states);
   }
   uint32_t touched = 0;
-  bool few = share_touched(sim, middle, t_end, &touched);
+  bool few = update_touched(sim, middle, t_end, &touched);
   if (!few) {
     sim->sliding.motion.last_t = (double)NAN;
-    if (shares_on_trial(sim, t_end) < 0) return first;
+    if (coefficients_on_trial(sim, t_end) < 0) return first;
     memcpy(sim->sliding.motion.last, sim->sliding.motion.alpha, n * sizeof(double));
   }
   sim->sliding.motion.last_t = t_end;

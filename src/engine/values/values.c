@@ -482,7 +482,7 @@ SltStatus eng_enter_mode(EngSim* sim) {
   bool stays = entered || (sim->programs.entered && sim->core.mode->shared && !sim->active.stale &&
                            only_switches_moved(sim));
   SltStatus status = SLT_OK;
-  if (!stays) eng_reduced_widen(sim);
+  if (!stays) eng_active_complete(sim);
   const uint32_t* states =
       ENG_UNLIKELY(sim->core.stop_wanted) ? events_equation_states(sim) : sim->state;
   EngSlot* slot = stays || states != sim->state ? NULL : known_slot(sim);
