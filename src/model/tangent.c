@@ -179,7 +179,7 @@ static bool differentiate_block(const Tape* tape, const ModelSolve* solve, const
   for (uint32_t i = 0; i < n; i++)
     clear_row(tape, solve->unknowns[i]);
   if (!run_code(tape, code)) return false;
-  double* a = calloc((size_t)n * n + (size_t)n * count, sizeof *a);
+  double* a = calloc((size_t)n * n + (size_t)n * count + 1, sizeof *a);
   if (!a) return false;
   double* x = a + (size_t)n * n;
   for (uint32_t i = 0; i < solve->entry_count; i++) {

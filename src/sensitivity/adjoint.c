@@ -49,6 +49,7 @@ struct Trail {
   size_t value_count, value_capacity;
   uint32_t mark_count;
   uint32_t states_max;
+  size_t read_max;    // numbers that a program reads and gives
   TrailRecord spare;  // where nothing could be written
 };
 
@@ -164,10 +165,19 @@ void trail_flow(Sensitivity* s, const SensitivityPoint* point, double sign, cons
   if (values && mode->state_count) memcpy(values, f, mode->state_count * sizeof *f);
 }
 
+static size_t read_size(const ModelProgram* program) {
+  return 1 + (size_t)program->state_count + program->input_count + program->output_count;
+}
+
+static void note_program(const Sensitivity* s, const ModelProgram* program) {
+  if (read_size(program) > s->trail->read_max) s->trail->read_max = read_size(program);
+}
+
 /// What a program reads: time, states, inputs.
 static void add_read(Sensitivity* s, const ModelProgram* program, double t, const double* x,
                      const double* env) {
   double* read = add_values(s, 1 + (size_t)program->state_count + program->input_count);
+  note_program(s, program);
   if (!read) return;
   *read++ = t;
   for (uint32_t i = 0; i < program->state_count; i++)
@@ -194,6 +204,7 @@ void trail_term(Sensitivity* s, uint32_t reg, const SensitivityPoint* point, con
   record->timed = timed;
   record->term = term;
   double* read = add_values(s, 1 + (size_t)program->input_count);
+  note_program(s, program);
   if (!read) return;
   *read++ = point->t;
   for (uint32_t i = 0; i < program->input_count; i++)
@@ -215,6 +226,7 @@ void trail_stretch(Sensitivity* s, const double* x) {
   TrailRecord* record = add(s, TRAIL_STRETCH);
   record->mode = mode;
   double* values = add_values(s, 2 + (size_t)NODES * n + mode->rhs.input_count);
+  note_program(s, &mode->rhs);
   if (n > s->trail->states_max) s->trail->states_max = n;
   if (!values) return;
   *values++ = s->stretch.a;
@@ -248,19 +260,12 @@ typedef struct Back {
   double* begin;          // ...of the begin of the last stretch, of its nodes
   double* nodes;
   double* gradient;
-  double* read;  // weights of what a program reads
-  size_t read_capacity;
+  double* read;  // weights of what a program reads and of its outputs
 } Back;
 
-static double* read_bars(Back* back, const ModelProgram* program) {
-  size_t need = 2 + (size_t)program->state_count + program->input_count + program->output_count;
-  if (need > back->read_capacity) {
-    double* read = realloc(back->read, 2 * need * sizeof *read);
-    if (!read) return NULL;
-    back->read = read;
-    back->read_capacity = 2 * need;
-  }
-  memset(back->read, 0, need * sizeof *back->read);
+/// Weights of what a program reads, all zero, and behind them those of its outputs.
+static double* read_bars(const Back* back, const ModelProgram* program) {
+  memset(back->read, 0, read_size(program) * sizeof *back->read);
   return back->read;
 }
 
@@ -275,7 +280,7 @@ static void give_inputs(const Back* back, const ModelProgram* program, uint32_t 
 }
 
 /// Back through a program of a mode whose outputs have weights in `out`.
-static bool back_through(Back* back, const TrailRecord* record, const ModelProgram* program,
+static bool back_through(const Back* back, const TrailRecord* record, const ModelProgram* program,
                          uint32_t space, const double* out) {
   const Sensitivity* s = back->s;
   const double* values = s->trail->values + record->values;
@@ -290,10 +295,9 @@ static bool back_through(Back* back, const TrailRecord* record, const ModelProgr
   return true;
 }
 
-static bool back_program(Back* back, const TrailRecord* record) {
+static bool back_program(const Back* back, const TrailRecord* record) {
   const ModelProgram* full = &record->mode->full;
   double* read = read_bars(back, full);
-  if (!read) return false;
   double* out = read + 1 + full->state_count + full->input_count;
   bool any = false;
   for (uint32_t i = 0; i < full->output_count; i++) {
@@ -305,12 +309,12 @@ static bool back_program(Back* back, const TrailRecord* record) {
   return !any || back_through(back, record, full, record->a, out);
 }
 
-static bool back_term(Back* back, const TrailRecord* record) {
+static bool back_term(const Back* back, const TrailRecord* record) {
   const Sensitivity* s = back->s;
   const ModelProgram* program = &record->term->shape->program;
   double weight = back->bars[record->a];
   double* read = read_bars(back, program);
-  if (!read || program->state_count) return false;
+  if (program->state_count) return false;
   back->bars[record->a] = 0.0;
   if (weight == 0.0) return true;
   if (!model_program_adjoint(program, eng_flow_context(s->sim), s->trail->values + record->values,
@@ -327,12 +331,11 @@ static bool back_term(Back* back, const TrailRecord* record) {
 }
 
 /// time = -(g moved) / slope.
-static bool back_crossing(Back* back, const TrailRecord* record) {
+static bool back_crossing(const Back* back, const TrailRecord* record) {
   const ModelProgram* g = &record->mode->g_flow;
   double* bar = &back->bars[trail_time(back->s)];
   double weight = -*bar / record->number;
   double* read = read_bars(back, g);
-  if (!read) return false;
   *bar = 0.0;
   if (weight == 0.0) return true;
   double* out = read + 1 + g->state_count + g->input_count;
@@ -385,12 +388,12 @@ static double node_time(const Back* back, const StretchRecord* stretch, uint32_t
 }
 
 /// Weights y of the flow at a node to weights of what it reads: back->read.
-static bool flow_back(Back* back, const StretchRecord* stretch, uint32_t q, const double* y) {
+static bool flow_back(const Back* back, const StretchRecord* stretch, uint32_t q, const double* y) {
   const ModelProgram* rhs = &stretch->mode->rhs;
   size_t size = 1 + (size_t)stretch->n + rhs->input_count;
   double* read = read_bars(back, rhs);
   double* values = malloc(size * sizeof *values);
-  bool good = read && values;
+  bool good = values != NULL;
   if (good) {
     values[0] = node_time(back, stretch, q);
     memcpy(values + 1, stretch->x + (size_t)q * stretch->n, stretch->n * sizeof *values);
@@ -412,7 +415,7 @@ static void weigh_node(const Back* back, uint32_t n, uint32_t q, const double* m
   }
 }
 
-static bool node_matrix(Back* back, const StretchRecord* stretch, uint32_t q, double* room,
+static bool node_matrix(const Back* back, const StretchRecord* stretch, uint32_t q, double* room,
                         double* rows) {
   const Sensitivity* s = back->s;
   const ModelProgram* rhs = &stretch->mode->rhs;
@@ -433,7 +436,7 @@ static bool node_matrix(Back* back, const StretchRecord* stretch, uint32_t q, do
 }
 
 /// m := (1 - h a_pq J_q)^-T m, all nodes at once.
-static bool transposed_direct(Back* back, const StretchRecord* stretch, double* m) {
+static bool transposed_direct(const Back* back, const StretchRecord* stretch, double* m) {
   uint32_t n = stretch->n;
   uint32_t size = NODES * n;
   const Sensitivity* s = back->s;
@@ -466,9 +469,9 @@ static bool transposed_direct(Back* back, const StretchRecord* stretch, double* 
 }
 
 /// The same by iteration, as the stretch itself is.
-static bool transposed_iterated(Back* back, const StretchRecord* stretch, double* m) {
+static bool transposed_iterated(const Back* back, const StretchRecord* stretch, double* m) {
   size_t n = stretch->n;
-  double* w = malloc((2 * NODES * n + n) * sizeof *w);
+  double* w = malloc((2 * (size_t)NODES * n + n) * sizeof *w);
   if (!w) return false;
   double* next = w + NODES * n;
   double* y = next + NODES * n;
@@ -497,7 +500,7 @@ static bool transposed_iterated(Back* back, const StretchRecord* stretch, double
   return good && settled;
 }
 
-static bool back_stretch(Back* back, const TrailRecord* record) {
+static bool back_stretch(const Back* back, const TrailRecord* record) {
   const Sensitivity* s = back->s;
   StretchRecord stretch = stretch_of(s->trail, record);
   uint32_t n = stretch.n;
@@ -544,7 +547,7 @@ static void back_copy(const Back* back, uint32_t to, uint32_t from) {
   }
 }
 
-static bool back_record(Back* back, const TrailRecord* record) {
+static bool back_record(const Back* back, const TrailRecord* record) {
   double* bar = &back->bars[record->a];
   double weight = *bar;
   switch (record->op) {
@@ -577,18 +580,19 @@ bool sensitivity_gradient(Sensitivity* s, const double* weights, double* gradien
   if (!trail || s->gap) return false;
   size_t states = (size_t)trail->states_max + 1;
   Back back = {.s = s, .weights = weights, .gradient = gradient};
-  back.bars = calloc(register_count(s) + (1 + NODES) * states, sizeof *back.bars);
-  if (!back.bars) return false;
-  back.begin = back.bars + register_count(s);
-  back.nodes = back.begin + states;
+  back.bars = calloc(register_count(s), sizeof *back.bars);
+  back.begin = calloc((1 + NODES) * states, sizeof *back.begin);
+  back.read = calloc(trail->read_max + 1, sizeof *back.read);
+  bool good = back.bars && back.begin && back.read;
+  back.nodes = good ? back.begin + states : NULL;
   memset(gradient, 0, s->parameter_count * sizeof *gradient);
-  bool good = true;
   for (size_t i = trail->count; good && i-- > 0;)
     good = back_record(&back, &trail->records[i]);
   for (uint32_t k = 0; k < s->parameter_count; k++)
     good &= isfinite(gradient[k]);
-  free(back.read);
   free(back.bars);
+  free(back.begin);
+  free(back.read);
   return good;
 }
 
