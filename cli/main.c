@@ -67,7 +67,7 @@ static int dispatch(int argc, char** argv) {
     return CLI_USAGE;
   }
   char* word = argv[1];
-  if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+  if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "version") == 0) {
     printf("saltus %s\n", slt_version());
     return CLI_DONE;
   }

@@ -140,7 +140,8 @@ STRINGS = r'&quot;[^\n]*?&quot;|"[^"\n]*"'
 def coloured(kind, code):
     """Escaped code with its comments, texts and words marked."""
     if kind == "console":
-        return re.sub(r"^(\$ .*(?:\n    .*)*)$", r"<b>\1</b>", code, flags=re.M)
+        code = re.sub(r"^(\$ .*(?:\n    .*)*)$", r"<b>\1</b>", code, flags=re.M)
+        return re.sub(r"( {2,}# .*?)</b>$", r"</b><i>\1</i>", code, flags=re.M)
     if kind not in WORDS:
         return code
     comment = r"#[^\n]*" if kind == "python" else r"//[^\n]*|/\*.*?\*/"

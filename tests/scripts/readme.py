@@ -38,7 +38,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import saltus_run  # noqa: E402
 import svg_same  # noqa: E402
 
-PAGES = ["README.md", "docs/fmi.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
+PAGES = ["README.md", "docs/fmi.md", "docs/rules.md", "docs/workbench.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
          "docs/command-line.md", "docs/transitions.md", "docs/experiments.md", "docs/queueing.md", "examples/README.md"]
 LINKED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/README.md",
           "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
