@@ -369,6 +369,7 @@ static int with_entry(const Shelf* shelf, ShelfAction action, const char* name) 
     puts(entry ? entry->path : shelf->root);
     return CLI_DONE;
   }
+  if (!entry) return CLI_USAGE;
   if (code) return print_message(entry->path, code);
   return is_gallery(shelf) ? copy_model(entry) : print_file(entry->path);
 }
