@@ -27,7 +27,7 @@
 #include <math.h>
 #include <string.h>
 
-#define DELAY_MIN      1e-12  // as the smallest step
+#define DELAY_MIN      1e-12  // of the time, or of the experiment: shorter steps would never end
 #define PAST_NONE      UINT32_MAX
 #define LEVEL_EVENT    1u  // levels up to this one arrive as instants
 #define LEVEL_LAST     5u  // ... and up to this one steps end there
@@ -180,8 +180,10 @@ static SltStatus add_piece(EngSim* sim, EngDelay* past, const ModelPiece* piece)
 
 // ---- the start ----------------------------------------------------------------------------------
 
-static double shortest_lag(double t) {
-  return DELAY_MIN * fmax(1.0, fabs(t));
+static double shortest_lag(const EngSim* sim, double t) {
+  double span = eng_span(sim);
+  double size = fmax(fabs(t), isfinite(span) ? span : 0.0);
+  return fmax(DELAY_MIN * size, DBL_MIN / DBL_EPSILON);
 }
 
 SltStatus eng_history_start(EngSim* sim) {
@@ -197,7 +199,7 @@ SltStatus eng_history_start(EngSim* sim) {
       return sim->error.status;
     }
     // no step is longer than the delay
-    double shortest = shortest_lag(sim->core.t);
+    double shortest = shortest_lag(sim, sim->core.t);
     if (past->delay < shortest) {
       return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0812, &model->span,
                       "the time of %.*s is %s; it must be at least %s", STR_ARGS(model->text),
@@ -384,7 +386,7 @@ static SltStatus check_lag(EngSim* sim, uint32_t delay, double t) {
   const ModelDelay* model = &sim->model->delays[delay];
   double lag = lag_of(sim, delay);
   double most = sim->history.delays[delay].delay;
-  double shortest = shortest_lag(t);
+  double shortest = shortest_lag(sim, t);
   if (lag >= shortest && lag <= longest_lag(&sim->history.delays[delay])) return SLT_OK;
   eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0812, &model->span,
            lag > most ? "at t = %s the time of %.*s is %s; its largest value is given as %s"
@@ -544,7 +546,7 @@ double eng_history_limit_slow(const EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     const EngDelay* past = &sim->history.delays[i];
     // a lag that makes no sense is told of at the end of the step
-    double lag = fmax(past->lag, shortest_lag(sim->stepper->t));
+    double lag = fmax(past->lag, shortest_lag(sim, sim->stepper->t));
     if (past->varies) next = fmin(next, sim->stepper->t + lag);
     next = fmin(next, arrival(past, past->next_break));
   }
