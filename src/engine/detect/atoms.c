@@ -625,13 +625,16 @@ static void fit_windows(EngSim* sim) {
 void eng_atom_end_instant(EngSim* sim, uint32_t i) {
   uint32_t id = sim->core.mode->atoms[i];
   EngAtom* atom = &sim->atoms[id];
+  double slope = fmax(fabs(slope_before(sim, i)), fabs(sim->detect.gdot[i]));
+  eng_control_margin(sim);
+  double rho = sim->proof.margin[i] + eng_time_rho(sim, slope);
   atom->g = sim->detect.g[i];
   atom->gdot = sim->detect.gdot[i];
   if (sim->detect.extrapolates) atom->previous.h = 0.0;
   // an indicator is done with its crossing as soon as rounding can tell; one that leaves its
   // boundary tangentially, as soon as errors within the tolerances can
   bool tangential = atom->marks.left_now || atom->marks.tangential;
-  atom->zone = fmax(atom->eps, tangential ? eng_sigma(sim, i) : eng_rho(sim, i));
+  atom->zone = fmax(atom->eps, tangential ? fmax(eng_sigma(sim, i), rho) : rho);
   // along its surface g was zero: what was left of it is an error
   if (atom->marks.left_now) atom->zone = fmax(atom->zone, 2.0 * fabs(atom->g_start));
   atom->armed = fabs(atom->g) > atom->zone;
