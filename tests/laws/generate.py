@@ -278,8 +278,41 @@ def delayed(d):
     return lines, d.number(4, 12)
 
 
+def stops(d):
+    """Motions that an event stops on its surface, beside relations that share it."""
+    c = d.log(1e-6, 1e6)
+    low, high = d.pick(("x <= {0}", "x > {0}"), ("x < {0}", "x >= {0}"))
+    level = f"{d.number(-0.5, 0.5)}*c"
+    lines = [f"const c = {c};", f"x' = -{d.number(0.5, 2)}*x - {d.number(0.6, 2)}*c; x(t0) = c;", "n(t0) = 0;",
+             f"state held [{low.format(level)}] {{ x' = 0; set n = n + 1; }} from init;",
+             f"state free [time >= t0 + {d.number(0.3, 1.5)}] {{ set x = c; }} from held;",
+             f"state held [{low.format(level)}] {{}} from free;", "k(t0) = 0; w' = if(x > 0, 1, -1)*c; w(t0) = 0;",
+             "automaton side {", f"  state above [{high.format(level)}] {{ set k = k + 1; }} from init, below;",
+             f"  state below [{low.format(level)}] {{}} from above;", "}"]
+    return lines, d.number(2, 6)
+
+
+def cells(d):
+    """Heat or charge that spreads along a row of cells whose ends have equations of their own."""
+    n, k = d.whole(20, 60), d.log(1, 1e4)
+    lines = [f"T[0] = {d.number(0.5, 2)};", f"for i = 1:{n - 1} {{ T[i]' = {k}*(T[i-1] - 2*T[i] + T[i+1]);"
+             " T[i](t0) = 0; }", f"T[{n}]' = {k}*(T[{n - 1}] - T[{n}]); T[{n}](t0) = 0;", "n(t0) = 0;",
+             f"state warm [T[{d.whole(2, n // 2)}] >= {d.number(0.05, 0.3)}] {{ set n = n + 1; }} from init;"]
+    return lines, d.number(0.5, 3) * n * n / k
+
+
+def balances(d):
+    """Equations of different sizes that are solved together: water and acid, a divider, a cubic."""
+    acid, speed = d.log(1e-9, 1e-3), d.number(0.1, 1)
+    lines = [f"H*OH = {d.log(1e-16, 1e-12)};", "H - OH = c; H(t0) ~ 1e-7;",
+             f"c' = -{speed}*c; c(t0) = {acid};", f"z + {d.number(0.1, 2)}*z^3 = {d.log(1e-3, 1e3)}*c;",
+             "n(t0) = 0;", f"state half [c <= {0.5 * acid:.4g}] {{ set n = n + 1; }} from init;"]
+    return lines, d.number(2, 10)
+
+
 KINDS = [hysteresis, bounce, rest, slide, twist, kinks, refill, schedule, clocked, chain, walls, contact,
          friction, constrained, family, stiff, delayed]
+NAMED = [stops, cells, balances]  # gen:KIND:SEED alone, so that gen:SEED stays what it was
 
 
 def kind(seed):
@@ -290,6 +323,6 @@ def model(ident):
     """Text of gen:SEED or gen:KIND:SEED."""
     parts = ident.split(":")
     seed = int(parts[-1])
-    make = next(k for k in KINDS if k.__name__ == parts[1]) if len(parts) == 3 else kind(seed)
+    make = next(k for k in KINDS + NAMED if k.__name__ == parts[1]) if len(parts) == 3 else kind(seed)
     lines, end = make(Draw(f"{make.__name__} {seed}"))
     return "\n".join(lines) + f"\nexperiment {{ end = {end}; }}\n"

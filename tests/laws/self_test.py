@@ -50,7 +50,7 @@ def the_factor_one_changes_nothing():
 
 def differences_are_seen():
     """A threshold, a reset, a state or an event that is not transformed with the rest is a failure."""
-    subject = laws.Subject("ball", BALL)
+    subject = laws.Subject("ball", tree.parse(BALL))
     right = laws.unit_case(subject, "states", "1e3", scale=units.scaled_states(subject.names, 1e3)).text
     wrong = {
         "a threshold": right.replace("1000 * y <= 0", "1000 * y <= 0.01"),
