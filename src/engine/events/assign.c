@@ -135,9 +135,12 @@ static SltStatus check_rebound(EngSim* sim, const ModelAction* action, double va
 
 /// Part of a value in the key of a configuration.
 static uint64_t value_key(uint32_t env, double value) {
-  uint64_t bits = 0;
-  memcpy(&bits, &value, sizeof bits);
-  bits = (bits ^ ((uint64_t)env << 32 | env)) * 0x9E3779B97F4A7C15u;
+  // a copy by memcpy would be a call: kernels are compiled without builtins
+  union {
+    double value;
+    uint64_t bits;
+  } as = {.value = value};
+  uint64_t bits = (as.bits ^ ((uint64_t)env << 32 | env)) * 0x9E3779B97F4A7C15u;
   return (bits ^ bits >> 29) * 0xBF58476D1CE4E5B9u;
 }
 
@@ -212,7 +215,8 @@ SltStatus events_assign(EngSim* sim) {
       assign(sim, given);
       if (action->guess || before == given->value) continue;
       // a flag of the equations is part of the mode
-      if (!eng_is_mode_flag(sim, action->env)) sim->core.changes++;
+      bool flag = sim->sliding.is_flag[action->env] && eng_is_mode_flag(sim, action->env);
+      if (!flag) sim->core.changes++;
       eng_trace_change(sim, group->record, action, before, given->value);
     }
   }
