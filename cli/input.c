@@ -157,10 +157,11 @@ static SltStatus load_included(ModelSource* source, const char* name, const SltA
     SltStatus status = load_from(source, folder, name, allocator, content, length);
     if (status >= 0 || status == SLT_ERR_NOMEM) return status;
   }
+  char root[PATH_MAX];
   char models[PATH_MAX + 8];
   bool part = strncmp(name, "parts/", strlen("parts/")) == 0 && !strstr(name, "..");
-  if (!part || !shelf_data_root(models)) return SLT_ERR_NOT_FOUND;
-  strcat(models, "/models");
+  if (!part || !shelf_data_root(root)) return SLT_ERR_NOT_FOUND;
+  snprintf(models, sizeof models, "%s/models", root);
   return load_from(source, models, name, allocator, content, length);
 }
 

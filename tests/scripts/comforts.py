@@ -20,6 +20,15 @@ class Comforts(cli_case.CliCase):
     def rows(self, *arguments):
         return list(csv.reader(self.good("run", *arguments, "-q", "-o", "-").out.splitlines()))
 
+    def test_parts_of_the_program(self):
+        """`parts/...` is found from anywhere, files beside the model come first, nothing leads out."""
+        self.write("circuit.lisma", 'include "parts/electrical.lisma";\nx\' = 1;  x(t0) = 0;\n')
+        self.good("check", "circuit.lisma")
+        self.write("lost.lisma", 'include "parts/nothing.lisma";\nx\' = 1;  x(t0) = 0;\n')
+        self.fails(1, "check", "lost.lisma", says=["E0214"])
+        self.write("out.lisma", 'include "parts/../../README.md";\nx\' = 1;  x(t0) = 0;\n')
+        self.fails(1, "check", "out.lisma", says=["E0214"])
+
     def test_patterns(self):
         self.write("rooms.lisma", ROOMS)
         names = self.rows("rooms.lisma")[0]
