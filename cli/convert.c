@@ -35,6 +35,7 @@ static int write_folder(const SltRules* rules, const char* folder, const Inputs*
       {"settings.csv", SLT_RULES_SETTINGS},     {"constants.csv", SLT_RULES_CONSTANTS},
       {"states.csv", SLT_RULES_STATES},         {"predicates.csv", SLT_RULES_PREDICATES},
       {"situations.csv", SLT_RULES_SITUATIONS}, {"rules.csv", SLT_RULES_RULES},
+      {"drawing.csv", SLT_RULES_DRAWING},
   };
   if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
     cli_error("cannot make the folder %s: %s", folder, strerror(errno));

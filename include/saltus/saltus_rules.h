@@ -43,7 +43,8 @@ typedef enum SltRulesFormat {
   SLT_RULES_STATES,
   SLT_RULES_PREDICATES,
   SLT_RULES_SITUATIONS,
-  SLT_RULES_RULES
+  SLT_RULES_RULES,
+  SLT_RULES_DRAWING
 } SltRulesFormat;
 
 /// Write a model of rule tables in another form.

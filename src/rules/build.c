@@ -168,10 +168,15 @@ static void order_files(const Reader* r, uint32_t file, uint32_t* order, uint32_
   order[(*count)++] = file;
 }
 
+/// What a row is known by when another model includes this one.
+static RulesColumn key_column(const RawTable* table) {
+  if (table->section == RULES_SECTION_SITUATIONS) return COLUMN_SITUATION;
+  bool numbered = table->section == RULES_SECTION_RULES || table->section == RULES_SECTION_DRAWING;
+  return numbered ? COLUMN_NUMBER : COLUMN_NAME;
+}
+
 static Str row_key(Reader* r, const RawTable* table, const RawRow* row) {
-  RulesColumn column = table->section == RULES_SECTION_RULES        ? COLUMN_NUMBER
-                       : table->section == RULES_SECTION_SITUATIONS ? COLUMN_SITUATION
-                                                                    : COLUMN_NAME;
+  RulesColumn column = key_column(table);
   Str name = rules_cell_name(rules_cell(table, row, column));
   return table->section == RULES_SECTION_SETTINGS ? rules_fold(r->arena, name) : name;
 }
@@ -202,7 +207,7 @@ static uint32_t rule_place(const MergedRows* list, Str key) {
 }
 
 static void repeated_row(Reader* r, const MergedRow* old, const MergedRow* row) {
-  RulesColumn column = row->table->section == RULES_SECTION_RULES ? COLUMN_NUMBER : COLUMN_NAME;
+  RulesColumn column = key_column(row->table);
   RawCell cell = rules_cell(row->table, row->row, column);
   Diag* diag = rules_report(r, DIAG_E1012, row->table, row->row, column, cell.span,
                             "'%.*s' stands here a second time", STR_ARGS(row->key));
@@ -343,6 +348,7 @@ bool rules_read(RulesModel* model, Arena* arena, Source* source, Str name, Str t
   rules_build_declarations(b);
   rules_build_rules(b);
   rules_build_settings(b);
+  rules_build_drawing(b);
   if (diags->error_count == errors) rules_check(b);
   return diags->error_count == errors;
 }

@@ -16,6 +16,7 @@ typedef enum RulesSection {
   RULES_SECTION_PREDICATES,
   RULES_SECTION_SITUATIONS,
   RULES_SECTION_RULES,
+  RULES_SECTION_DRAWING,
   RULES_SECTION_COUNT
 } RulesSection;
 
@@ -269,6 +270,26 @@ typedef struct RulesRule {
   Span span;
 } RulesRule;
 
+/// An expression in braces inside a text: "{h height:.1f}".
+typedef struct RulesTextValue {
+  uint32_t begin, end;  // of the expression in the text
+  const RulesExpr* expr;
+} RulesTextValue;
+
+/// Numbers of a shape, in the order in which LISMA takes them.
+#define RULES_SHAPE_NUMBERS 11u
+
+/// What is drawn beside the charts.
+typedef struct RulesShape {
+  Str label;  // the cell of column #; may be empty
+  const char* kind;                               // "circle"
+  const RulesExpr* numbers[RULES_SHAPE_NUMBERS];  // NULL where the cell is empty
+  Str text;                                       // of a text, as written
+  Str colour;                                     // empty: chosen by who draws
+  BASE_VEC(RulesTextValue) values;                // what stands in the braces of the text
+  Span span;
+} RulesShape;
+
 typedef enum RulesUnguarded { RULES_AUTO, RULES_HOLD, RULES_ZERO } RulesUnguarded;
 
 /// Settings as written, in the order of the tables.
@@ -287,6 +308,7 @@ typedef struct RulesModel {
   BASE_VEC(RulesSituationRow) rows;
   BASE_VEC(RulesRule) rules;
   BASE_VEC(RulesSetting) settings;
+  BASE_VEC(RulesShape) shapes;
   uint8_t unguarded;                     // RulesUnguarded
   double cycle;                          // NaN when not given
   bool cyclic;                           // the model asks for cyclic execution

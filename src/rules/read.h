@@ -62,6 +62,17 @@ typedef enum RulesColumn {
   COLUMN_ARGUMENT1,
   COLUMN_ARGUMENT2,
   COLUMN_PARAMETER,
+  COLUMN_SHAPE,
+  COLUMN_X,
+  COLUMN_Y,
+  COLUMN_Y2,
+  COLUMN_Y3,
+  COLUMN_Y4,
+  COLUMN_SIZE,
+  COLUMN_HEIGHT,
+  COLUMN_ANGLE,
+  COLUMN_TEXT,
+  COLUMN_COLOUR,
   COLUMN_COUNT
 } RulesColumn;
 
@@ -145,6 +156,12 @@ Str rules_cell_name(RawCell cell);
 /// there is a `not` before it.
 bool rules_next_literal(Str* rest, Str* name, bool* negated);
 
+// build_drawing.c
+// -----------------------------------------------------------------------------------
+
+/// The column that holds a number of a shape.
+RulesColumn rules_shape_column(uint32_t number);
+
 // build_*.c
 // -----------------------------------------------------------------------------------------
 
@@ -196,6 +213,7 @@ bool rules_parse_when(Builder* b, const CellScan* scan, RulesWhen* out);
 void rules_build_declarations(Builder* b);
 void rules_build_rules(Builder* b);
 void rules_build_settings(Builder* b);
+void rules_build_drawing(Builder* b);
 void rules_check(Builder* b);
 
 #endif

@@ -97,6 +97,7 @@ static const struct {
     [RULES_SECTION_PREDICATES] = {"Predicates", "predicates|predicate|предикаты"},
     [RULES_SECTION_SITUATIONS] = {"Situations", "situations|situation|ситуации"},
     [RULES_SECTION_RULES] = {"Rules", "rules|rule|transition rules|правила|правила трансформации"},
+    [RULES_SECTION_DRAWING] = {"Drawing", "drawing|animation|рисунок|анимация|мультипликация"},
 };
 
 const char* rules_section_title(RulesSection section) {
@@ -133,21 +134,32 @@ static const struct {
     [COLUMN_RELATION] = {IN(PREDICATES), "relation|condition|отношение|условие"},
     [COLUMN_X1] = {IN(PREDICATES), "x1|х1"},
     [COLUMN_A] = {IN(PREDICATES), "a|а"},
-    [COLUMN_X2] = {IN(PREDICATES), "x2|х2"},
-    [COLUMN_X3] = {IN(PREDICATES), "x3|х3"},
+    [COLUMN_X2] = {IN(PREDICATES) | IN(DRAWING), "x2|х2"},
+    [COLUMN_X3] = {IN(PREDICATES) | IN(DRAWING), "x3|х3"},
     [COLUMN_B] = {IN(PREDICATES), "b|в"},
-    [COLUMN_X4] = {IN(PREDICATES), "x4|х4"},
+    [COLUMN_X4] = {IN(PREDICATES) | IN(DRAWING), "x4|х4"},
     [COLUMN_STRICT] = {IN(PREDICATES), "strict|строгое|строго"},
     [COLUMN_SITUATION] = {IN(SITUATIONS) | IN(RULES), "situation|ситуация"},
     [COLUMN_WHEN] = {IN(SITUATIONS), "when|condition|если|когда|условие"},
     [COLUMN_THEN] = {IN(SITUATIONS), "then|assign|то|тогда|присвоить"},
-    [COLUMN_NUMBER] = {IN(RULES), "#|№|n|no|number|номер"},
+    [COLUMN_NUMBER] = {IN(RULES) | IN(DRAWING), "#|№|n|no|number|номер"},
     [COLUMN_VARIABLE] = {IN(RULES), "variable|переменная"},
     [COLUMN_PROCEDURE] = {IN(RULES), "procedure|процедура"},
     [COLUMN_COEFFICIENT] = {IN(RULES), "coefficient|coef|coeff|коэффициент|коэфф|кэфф|коэф"},
     [COLUMN_ARGUMENT1] = {IN(RULES), "argument 1|argument|arg 1|аргумент 1|аргумент"},
     [COLUMN_ARGUMENT2] = {IN(RULES), "argument 2|arg 2|аргумент 2"},
     [COLUMN_PARAMETER] = {IN(RULES), "parameter|parameter name|параметр|имя параметра"},
+    [COLUMN_SHAPE] = {IN(DRAWING), "shape|figure|фигура"},
+    [COLUMN_X] = {IN(DRAWING), "x|х|x1|х1"},
+    [COLUMN_Y] = {IN(DRAWING), "y|у|y1|у1"},
+    [COLUMN_Y2] = {IN(DRAWING), "y2|у2"},
+    [COLUMN_Y3] = {IN(DRAWING), "y3|у3"},
+    [COLUMN_Y4] = {IN(DRAWING), "y4|у4"},
+    [COLUMN_SIZE] = {IN(DRAWING), "size|radius|width|размер|радиус|ширина"},
+    [COLUMN_HEIGHT] = {IN(DRAWING), "height|высота"},
+    [COLUMN_ANGLE] = {IN(DRAWING), "angle|угол"},
+    [COLUMN_TEXT] = {IN(DRAWING), "text|текст|надпись"},
+    [COLUMN_COLOUR] = {IN(DRAWING), "colour|color|цвет"},
 };
 
 RulesColumn rules_find_column(RulesSection section, Str word) {
@@ -189,6 +201,17 @@ const char* rules_column_name(RulesColumn column) {
       [COLUMN_ARGUMENT1] = "argument 1",
       [COLUMN_ARGUMENT2] = "argument 2",
       [COLUMN_PARAMETER] = "parameter",
+      [COLUMN_SHAPE] = "shape",
+      [COLUMN_X] = "x",
+      [COLUMN_Y] = "y",
+      [COLUMN_Y2] = "y2",
+      [COLUMN_Y3] = "y3",
+      [COLUMN_Y4] = "y4",
+      [COLUMN_SIZE] = "size",
+      [COLUMN_HEIGHT] = "height",
+      [COLUMN_ANGLE] = "angle",
+      [COLUMN_TEXT] = "text",
+      [COLUMN_COLOUR] = "colour",
   };
   return shown[column];
 }

@@ -644,6 +644,46 @@ static void write_target(Writer* w, uint32_t state) {
   }
 }
 
+/// A text with the names of its values as equations write them.
+static void write_shape_text(Writer* w, const RulesShape* shape) {
+  uint32_t at = 0;
+  W("\"");
+  for (uint32_t i = 0; i < shape->values.count; i++) {
+    const RulesTextValue* value = &shape->values.data[i];
+    text_append(&w->out, (Str){shape->text.data + at, value->begin - at});
+    write_expr(w, value->expr);
+    at = value->end;
+  }
+  text_append(&w->out, (Str){shape->text.data + at, shape->text.length - at});
+  W("\"");
+}
+
+static void write_drawing(Writer* w) {
+  const RulesModel* m = w->m;
+  if (m->shapes.count == 0) return;
+  write_mark(w, m->shapes.data[0].span);
+  W("\nanimate {\n");
+  for (uint32_t i = 0; i < m->shapes.count; i++) {
+    const RulesShape* shape = &m->shapes.data[i];
+    const char* separator = "";
+    write_mark(w, shape->span);
+    text_append_format(&w->out, "  %s(", shape->kind);
+    for (uint32_t k = 0; k < RULES_SHAPE_NUMBERS; k++) {
+      if (!shape->numbers[k]) continue;
+      W(separator);
+      write_expr(w, shape->numbers[k]);
+      separator = ", ";
+    }
+    if (shape->text.length) {
+      W(", ");
+      write_shape_text(w, shape);
+    }
+    if (shape->colour.length) text_append_format(&w->out, ", \"%.*s\"", STR_ARGS(shape->colour));
+    W(");\n");
+  }
+  W("}\n");
+}
+
 static void write_experiment(Writer* w) {
   const RulesModel* m = w->m;
   const struct {
@@ -690,6 +730,7 @@ Str rules_write_lisma(const RulesModel* model, Arena* arena, RulesMap* map) {
   for (uint32_t i = 0; i < model->states.count; i++) {
     if (!model->states.data[i].logical) write_target(w, i);
   }
+  write_drawing(w);
   write_experiment(w);
   return text_str(&w->out);
 }

@@ -16,8 +16,9 @@ typedef struct TableWriter {
 
 const char* rules_csv_name(RulesSection section) {
   static const char* const names[RULES_SECTION_COUNT] = {
-      "",         "settings.csv", "constants.csv", "states.csv", "predicates.csv", "situations.csv",
-      "rules.csv"};
+      "",           "settings.csv",   "constants.csv",
+      "states.csv", "predicates.csv", "situations.csv",
+      "rules.csv",  "drawing.csv"};
   return names[section];
 }
 
@@ -309,6 +310,34 @@ static void write_rules(TableWriter* w) {
   }
 }
 
+/// The columns that some shape has something in.
+static void write_drawing(TableWriter* w) {
+  bool used[RULES_SHAPE_NUMBERS] = {false};
+  for (uint32_t i = 0; i < w->m->shapes.count; i++) {
+    for (uint32_t k = 0; k < RULES_SHAPE_NUMBERS; k++)
+      used[k] = used[k] || w->m->shapes.data[i].numbers[k];
+  }
+  add_c(w, "#");
+  add_c(w, "shape");
+  for (uint32_t k = 0; k < RULES_SHAPE_NUMBERS; k++) {
+    if (used[k]) add_c(w, rules_column_name(rules_shape_column(k)));
+  }
+  add_c(w, "text");
+  add_c(w, "colour");
+  end_header(w);
+  for (uint32_t i = 0; i < w->m->shapes.count; i++) {
+    const RulesShape* shape = &w->m->shapes.data[i];
+    add(w, shape->label);
+    add_c(w, shape->kind);
+    for (uint32_t k = 0; k < RULES_SHAPE_NUMBERS; k++) {
+      if (used[k]) add(w, expr_text(w, shape->numbers[k]));
+    }
+    add(w, shape->text);
+    add(w, shape->colour);
+    end_row(w);
+  }
+}
+
 static void write_section(TableWriter* w, RulesSection section) {
   switch (section) {
   case RULES_SECTION_SETTINGS: write_settings(w); break;
@@ -317,6 +346,7 @@ static void write_section(TableWriter* w, RulesSection section) {
   case RULES_SECTION_PREDICATES: write_predicates(w); break;
   case RULES_SECTION_SITUATIONS: write_situations(w); break;
   case RULES_SECTION_RULES: write_rules(w); break;
+  case RULES_SECTION_DRAWING: write_drawing(w); break;
   case RULES_SECTION_NONE:
   case RULES_SECTION_COUNT: break;
   }
@@ -331,6 +361,7 @@ Str rules_write_csv(const RulesModel* model, RulesSection section, Arena* arena)
 Str rules_write_markdown(const RulesModel* model, Arena* arena) {
   TableWriter w = {.m = model, .arena = arena, .out = {.arena = arena}};
   for (uint32_t i = 1; i < RULES_SECTION_COUNT; i++) {
+    if (i == RULES_SECTION_DRAWING && model->shapes.count == 0) continue;
     text_append_format(&w.out, "%s## %s\n\n", i > 1 ? "\n" : "",
                        rules_section_title((RulesSection)i));
     write_section(&w, (RulesSection)i);

@@ -112,6 +112,22 @@ class Models(unittest.TestCase):
             self.assertTrue(all(not row[-1] <= 0 for row in rows(answer, numbers)), "steps are positive")
 
 
+    def test_drawing_of_tables(self):
+        """The hoop draws itself where its tables say; a model that includes it adds to the drawing."""
+        with Engine() as engine:
+            model = engine.compile("rules/hoop_rolling.rules.md")
+            self.assertTrue(model["ok"], model)
+            shapes = model["drawing"]
+            self.assertEqual([s["kind"] for s in shapes], ["line", "circle", "arrow", "text", "text"])
+            self.assertEqual((shapes[1]["colour"], shapes[3]["text"]), ("steelblue", "h = {2:.0f} cm"))
+            answer, numbers = engine.run()
+            columns = answer["columns"]
+            circle = [columns.index(n) for n in shapes[1]["numbers"]]
+            height = columns.index("h height")
+            for row in rows(answer, numbers):
+                self.assertEqual([row[1 + c] for c in circle], [0, row[1 + height], 30])
+
+
 class Experiments(unittest.TestCase):
     """Closed forms: a fall from h takes sqrt(2 h / g)."""
 

@@ -3,7 +3,7 @@
 // Where the cells of rule tables stand in their document. Nothing is rewritten: an edit replaces the bytes of a cell or of
 // a line, and everything else stays as its author has written it.
 
-export type SectionId = "settings" | "constants" | "states" | "predicates" | "situations" | "rules";
+export type SectionId = "settings" | "constants" | "states" | "predicates" | "situations" | "rules" | "drawing";
 
 /** Names of sections and columns as src/rules/read_words.c accepts them; the first of each language is shown. */
 const sections: Record<SectionId, { words: string[]; en: string; ru: string }> = {
@@ -13,6 +13,7 @@ const sections: Record<SectionId, { words: string[]; en: string; ru: string }> =
   predicates: { words: ["predicates", "predicate", "предикаты"], en: "Predicates", ru: "Предикаты" },
   situations: { words: ["situations", "situation", "ситуации"], en: "Situations", ru: "Ситуации" },
   rules: { words: ["rules", "rule", "transition rules", "правила", "правила трансформации"], en: "Rules", ru: "Правила" },
+  drawing: { words: ["drawing", "animation", "рисунок", "анимация", "мультипликация"], en: "Drawing", ru: "Рисунок" },
 };
 
 const columnWords: [id: string, en: string, ru: string, words: string[]][] = [
@@ -32,6 +33,16 @@ const columnWords: [id: string, en: string, ru: string, words: string[]][] = [
   ["relation", "Relation", "Отношение", ["relation", "condition", "отношение", "условие"]],
   ["when", "When", "Если", ["when", "condition", "если", "когда", "условие"]],
   ["then", "Then", "То", ["then", "assign", "то", "тогда", "присвоить"]],
+  ["shape", "Shape", "Фигура", ["shape", "figure", "фигура"]],
+  ["x", "x", "x", ["x", "х", "x1", "х1"]],
+  ["y", "y", "y", ["y", "у", "y1", "у1"]],
+  ["x2", "x2", "x2", ["x2", "х2"]],
+  ["y2", "y2", "y2", ["y2", "у2"]],
+  ["size", "Size", "Размер", ["size", "radius", "width", "размер", "радиус", "ширина"]],
+  ["height", "Height", "Высота", ["height", "высота"]],
+  ["angle", "Angle", "Угол", ["angle", "угол"]],
+  ["text", "Text", "Текст", ["text", "текст", "надпись"]],
+  ["colour", "Colour", "Цвет", ["colour", "color", "цвет"]],
   ["comment", "Comment", "Примечание", ["comment", "note", "notes", "remark", "meaning", "комментарий", "примечание", "смысл"]],
 ];
 
@@ -45,6 +56,10 @@ export const freshColumns: Record<SectionId, { en: string[]; ru: string[] }> = {
   rules: {
     en: ["#", "variable", "procedure", "coefficient", "argument 1", "argument 2", "situation", "parameter", "value"],
     ru: ["№", "переменная", "процедура", "коэфф.", "аргумент 1", "аргумент 2", "ситуация", "имя параметра", "значение"],
+  },
+  drawing: {
+    en: ["#", "shape", "x", "y", "x2", "y2", "size", "height", "text", "colour"],
+    ru: ["№", "фигура", "х", "у", "х2", "у2", "размер", "высота", "текст", "цвет"],
   },
 };
 

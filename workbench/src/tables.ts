@@ -10,8 +10,16 @@ import { getLanguage, say } from "./words";
 
 declare const PROCEDURES: { name: string; russian: string; formula: string; arguments: string; picture: string }[];
 
-const ORDER: SectionId[] = ["states", "constants", "predicates", "situations", "rules", "settings"];
+const ORDER: SectionId[] = ["states", "constants", "predicates", "situations", "rules", "drawing", "settings"];
+const SHAPES = ["circle", "rect", "line", "polygon", "arrow", "spring", "trace", "text"];
+const SHAPES_RUSSIAN = ["круг", "прямоугольник", "линия", "многоугольник", "стрелка", "пружина", "след", "текст"];
+const COLOURS = ["steelblue", "tomato", "seagreen", "orange", "gray", "black", "purple", "gold"];
 const NUMBERS = new Set(["coefficient", "value", "initial", "number"]);
+
+/** Whether the first column counts the rows. */
+function isNumbered(section: SectionId): boolean {
+  return section === "rules" || section === "drawing";
+}
 
 export class Tables {
   private path = "";
@@ -151,6 +159,8 @@ export class Tables {
       list("list-variable", states),
       list("list-argument", [...states, ...constants]),
       list("list-condition", conditions),
+      list("list-shape", russian ? SHAPES_RUSSIAN : SHAPES),
+      list("list-colour", COLOURS),
       list("list-procedure", PROCEDURES.map((p) => (russian && p.russian ? p.russian : p.name))),
     ];
   }
@@ -186,7 +196,8 @@ export class Tables {
     const lists: Record<string, string> = {
       variable: "list-variable", argument1: "list-argument", argument2: "list-argument", situation: "list-condition", procedure: "list-procedure",
     };
-    const picks = table.section === "rules" ? lists[id] : undefined;
+    const drawn = id === "shape" ? "list-shape" : id === "colour" ? "list-colour" : id === "text" || id === "number" ? undefined : "list-argument";
+    const picks = table.section === "rules" ? lists[id] : table.section === "drawing" ? drawn : undefined;
     const input = make("input", {
       value: cell?.text ?? "", "data-key": `${table.section}:${index}:${c}`, list: picks, spellcheck: "false", autocomplete: "off",
       "aria-label": `${columnTitle(id, table.columns[c].title, getLanguage())} ${index + 1}`, readonly: row.off,
@@ -240,7 +251,7 @@ export class Tables {
       const heading = title === "Вектор состояния" ? "Состояния" : title;
       const gap = text.endsWith("\n\n") || text === "" ? "" : text.endsWith("\n") ? "\n" : "\n\n";
       const lines = [`## ${heading}`, "", `| ${columns.join(" | ")} |`, `|${columns.map(() => "---").join("|")}|`, this.freshLine(section, columns.length, 1)];
-      this.pending = { section, row: 0, column: section === "rules" ? 1 : 0 };
+      this.pending = { section, row: 0, column: isNumbered(section) ? 1 : 0 };
       this.editor.edit([{ from: text.length, to: text.length, insert: `${gap}${lines.join("\n")}\n` }]);
       return;
     }
@@ -248,14 +259,14 @@ export class Tables {
     const rows = tables.flatMap((t) => t.rows);
     const numbers = rows.map((r) => Number(r.cells[table.columns.findIndex((c) => c.id === "number")]?.text)).filter(Number.isFinite);
     const line = this.freshLine(section, table.columns.length, 1 + Math.floor(Math.max(0, ...numbers)));
-    this.pending = { section, row: rows.filter((r) => !r.off || r.from < table.end).length, column: section === "rules" ? 1 : 0 };
+    this.pending = { section, row: rows.filter((r) => !r.off || r.from < table.end).length, column: isNumbered(section) ? 1 : 0 };
     this.editor.edit([{ from: table.end, to: table.end, insert: `\n${line}` }]);
   }
 
   private freshLine(section: SectionId, columns: number, number: number): string {
     const cells = Array.from({ length: columns }, () => "");
+    if (isNumbered(section)) cells[0] = String(number);
     if (section === "rules") {
-      cells[0] = String(number);
       if (columns > 3) cells[3] = "1.00";
       if (columns > 6) cells[6] = "EverTrue";
     }
@@ -279,7 +290,7 @@ export class Tables {
         line = `${line.slice(0, at)}${1 + Math.floor(Math.max(0, ...numbers))}${line.slice(at + (cell.to - cell.from))}`;
       }
     }
-    this.pending = { section, row: index + 1, column: section === "rules" ? 1 : 0 };
+    this.pending = { section, row: index + 1, column: isNumbered(section) ? 1 : 0 };
     this.editor.edit([{ from: found.row.to, to: found.row.to, insert: `\n${line}` }]);
   }
 
