@@ -114,7 +114,7 @@ static const PageOp ops[] = {
     {"change", page_change},   {"back", page_back},           {"rows", page_rows},
     {"sweep", page_sweep},     {"sens", page_sens},           {"fit", page_fit},
     {"rules", page_rules},     {"structure", take_structure}, {"graph", take_graph},
-    {"put", take_file},
+    {"put", take_file},        {"export", page_export},
 };
 
 static void take_request(Page* page, const Json* json) {

@@ -127,6 +127,9 @@ void page_sweep(Page* page, const Json* json, const JsonNode* request);
 void page_sens(Page* page, const Json* json, const JsonNode* request);
 void page_fit(Page* page, const Json* json, const JsonNode* request);
 
+// requests for files (page_export.c)
+void page_export(Page* page, const Json* json, const JsonNode* request);
+
 // requests about runs (page_run.c)
 void page_start(Page* page, const Json* json, const JsonNode* request);
 void page_more(Page* page, const Json* json, const JsonNode* request);

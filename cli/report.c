@@ -654,16 +654,22 @@ static void write_page(FILE* out, Report* report, const ReportRun* run) {
   fputs("</body>\n</html>\n", out);
 }
 
-int report_write(Report* report, const ReportRun* run, SltStatus status) {
+char* report_make(Report* report, const ReportRun* run, SltStatus status, size_t* size) {
   if (report->told) slt_story_end(report->told, status);
   char* page = NULL;
-  size_t size = 0;
-  FILE* out = open_memstream(&page, &size);
+  FILE* out = open_memstream(&page, size);
   bool complete = out != NULL;
   if (out) write_page(out, report, run);
   if (out && (ferror(out) | fclose(out)) != 0) complete = false;
-  if (!complete) {
-    free(page);
+  if (complete) return page;
+  free(page);
+  return NULL;
+}
+
+int report_write(Report* report, const ReportRun* run, SltStatus status) {
+  size_t size = 0;
+  char* page = report_make(report, run, status, &size);
+  if (!page) {
     cli_error("out of memory for the report");
     return CLI_RUN;
   }

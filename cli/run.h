@@ -225,6 +225,8 @@ typedef struct ReportRun {
 bool report_begin(Report* report, SltSim* sim, const SltModel* model);
 void report_event(Report* report, const SltEvent* event);
 void report_warning(Report* report, const char* text);
+/// The page as text, to be freed; NULL when memory is exhausted.
+char* report_make(Report* report, const ReportRun* run, SltStatus status, size_t* size);
 /// Write the page to options->report; returns the exit status. `status` is that of the run.
 int report_write(Report* report, const ReportRun* run, SltStatus status);
 void report_clear(Report* report);

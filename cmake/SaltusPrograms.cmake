@@ -47,7 +47,7 @@ if(EMSCRIPTEN)
   set(web_sources ${cli_sources})
   list(REMOVE_ITEM web_sources ${SALTUS_PAGE})
   list(FILTER web_sources INCLUDE REGEX
-    "/(page[^/]*|lsp[^/]*|json|text|options|replay|input|files|message)\\.c$")
+    "/(page[^/]*|lsp[^/]*|json|text|options|replay|input|files|message|report|report_page|figure|graph|summary|output|pace)\\.c$")
   list(FILTER web_sources EXCLUDE REGEX "/lsp_stdio\\.c$")
   add_executable(saltus_web ${web_sources} ${PROJECT_SOURCE_DIR}/workbench/engine/wasm.c)
   set_target_properties(saltus_web PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

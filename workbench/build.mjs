@@ -40,6 +40,12 @@ function procedures() {
   });
 }
 
+/** Pages of the manual that stand beside the work. */
+function manual() {
+  const pages = ["workbench", "tutorial", "language", "events", "modes", "transitions", "rules", "experiments", "methods", "finding-events", "howdoi", "troubleshooting", "cdcsis", "diagnostics"];
+  return Object.fromEntries(pages.map((name) => [`${name}.md`, readFileSync(join(root, "docs", `${name}.md`), "utf8")]));
+}
+
 const bundled = await build({
   entryPoints: [join(here, "src/main.ts")],
   bundle: true,
@@ -47,7 +53,7 @@ const bundled = await build({
   format: "iife",
   target: "es2022",
   charset: "utf8",
-  define: { GALLERY: JSON.stringify(gallery(join(root, "models"))), PROCEDURES: JSON.stringify(procedures()) },
+  define: { GALLERY: JSON.stringify(gallery(join(root, "models"))), PROCEDURES: JSON.stringify(procedures()), MANUAL: JSON.stringify(manual()) },
   write: false,
 });
 const safe = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");

@@ -128,6 +128,36 @@ class Models(unittest.TestCase):
                 self.assertEqual([row[1 + c] for c in circle], [0, row[1 + height], 30])
 
 
+class Files(unittest.TestCase):
+    def test_exports(self):
+        """What the page writes has the rows of the command line, with the changes of the run."""
+        changes = [{"t": 1.0, "name": "k", "value": 0.5}]
+        with Engine() as engine, tempfile.TemporaryDirectory() as folder:
+            engine.compile("ball.lisma")
+            with open(os.path.join(MODELS, "ball.lisma"), encoding="utf-8") as f:
+                text = f.read()
+
+            def export(form, **more):
+                answer, numbers = engine.ask(op="export", changes=changes, path="ball.lisma", text=text, **{"as": form}, **more)
+                return answer, numbers.tobytes()[:answer.get("bytes", 0)]
+            _, rows_here = export("csv", until=4)
+            replay = os.path.join(folder, "r.jsonl")
+            with open(replay, "w", encoding="utf-8") as f:
+                f.write("".join(json.dumps(c) + "\n" for c in changes))
+            subprocess.run([saltus_run.PROGRAM, "run", os.path.join(MODELS, "ball.lisma"), "--replay", replay, "--until", "4", "--every",
+                            "0.004", "-o", os.path.join(folder, "m.csv"), "--quiet", "--native", "off"], check=True)
+            with open(os.path.join(folder, "m.csv"), "rb") as f:
+                self.assertEqual(rows_here, f.read())
+            self.assertTrue(export("mat")[1].startswith(b"MATLAB 5.0 MAT-file"))
+            answer, picture = export("svg", panels=[{"names": "y,v", "log": False}])
+            self.assertTrue(picture.startswith(b"<svg") and picture.rstrip().endswith(b"</svg>"), answer)
+            answer, report = export("report", set={"k": 0.6})
+            self.assertIn("init → bounce".encode(), report)
+            self.assertIn(b"0.6</td>", report)
+            self.assertIn("error", export("docx")[0])
+            self.assertIn("error", export("svg", panels=[{"names": "nothing"}])[0])
+
+
 class Experiments(unittest.TestCase):
     """Closed forms: a fall from h takes sqrt(2 h / g)."""
 

@@ -4,6 +4,8 @@
 #include "page.h"
 
 #include <emscripten.h>
+#include <errno.h>
+#include <spawn.h>
 #include <stdlib.h>
 
 static Page* page;
@@ -29,4 +31,13 @@ EMSCRIPTEN_KEEPALIVE char* web_take(char* text, size_t length) {
 
 EMSCRIPTEN_KEEPALIVE size_t web_size(void) {
   return answer_size;
+}
+
+/// A page starts no programs: pictures of automata are drawn by the library, not by Graphviz.
+int posix_spawnp(pid_t* restrict pid, const char* restrict file,
+                 const posix_spawn_file_actions_t* actions,
+                 const posix_spawnattr_t* restrict attributes, char* const argv[restrict],
+                 char* const envp[restrict]) {
+  (void)pid, (void)file, (void)actions, (void)attributes, (void)argv, (void)envp;
+  return ENOSYS;
 }

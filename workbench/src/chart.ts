@@ -78,7 +78,11 @@ interface Curve {
   column: number;
   colour: string;
   faint: boolean;
+  dash: number[];
 }
+
+/** How kept runs are drawn: patterns are told apart without colours. */
+export const DASHES: number[][] = [[6, 3], [2, 3], [9, 3, 2, 3], [1, 2], [12, 4]];
 
 export interface ChartHost {
   range: Range;
@@ -90,6 +94,10 @@ export interface ChartHost {
   setCursor(t: number | null): void;
   pick(t: number, tolerance: number): void;
   changed(): void;
+  /** The chart shows something else: it is to be remembered. */
+  rearranged?(): void;
+  /** Take the run to a time. */
+  goTo?(t: number): void;
 }
 
 /** One chart: its quantities, its axes. */
@@ -120,12 +128,14 @@ export class Chart {
 
   add(name: string): void {
     if (!this.names.includes(name)) this.names.push(name);
+    this.host.rearranged?.();
     this.describe();
     this.host.changed();
   }
 
   remove(name: string): void {
     this.names = this.names.filter((n) => n !== name);
+    this.host.rearranged?.();
     if (this.names.length === 0) this.removed(this);
     this.describe();
     this.host.changed();
@@ -153,6 +163,7 @@ export class Chart {
     }
     select.addEventListener("change", () => {
       this.x = select.value || null;
+      this.host.rearranged?.();
       this.host.changed();
     });
     const log = make("button", {
@@ -161,25 +172,28 @@ export class Chart {
       "aria-pressed": String(this.log),
       click: () => {
         this.log = !this.log;
+        this.host.rearranged?.();
         this.describe();
         this.host.changed();
       },
     }, say("log"));
     const close = make("button", { class: "mini", title: say("remove the chart"), click: () => this.removed(this) }, "×");
     this.controls.replaceChildren(select, log, close);
-    this.canvas.setAttribute("aria-label", `chart of ${this.names.join(", ")}`);
+    this.canvas.setAttribute("aria-label", `${say("chart")}: ${this.names.join(", ")}`);
   }
 
   private curves(): Curve[] {
     const curves: Curve[] = [];
-    const add = (run: Run, faint: boolean): void => {
+    const add = (run: Run, faint: boolean, dash: number[] = []): void => {
       for (const name of this.names) {
         const column = run.column(name);
         if (column < 0) continue;
-        curves.push({ run, rows: this.rowsOf(run), column, colour: this.host.colour(name), faint });
+        curves.push({ run, rows: this.rowsOf(run), column, colour: this.host.colour(name), faint, dash });
       }
     };
-    for (const run of this.host.kept) if (run !== this.host.run) add(run, true);
+    this.host.kept.forEach((run, i) => {
+      if (run !== this.host.run) add(run, true, DASHES[i % DASHES.length]);
+    });
     if (this.host.run) add(this.host.run, false);
     return curves;
   }
@@ -249,11 +263,13 @@ export class Chart {
     context.rect(LEFT, TOP - 2, this.width - LEFT - RIGHT, this.height - TOP - BOTTOM + 4);
     context.clip();
     for (const curve of curves) {
-      context.globalAlpha = curve.faint ? 0.4 : 1;
+      context.globalAlpha = curve.faint ? 0.6 : 1;
+      context.setLineDash(curve.dash);
       if (this.x === null) this.drawCurve(context, curve, across);
       else this.drawPath(context, curve, across);
     }
     context.globalAlpha = 1;
+    context.setLineDash([]);
     context.restore();
     if (this.x === null) this.drawMarks(context, theme, across);
     this.drawCursor(context, theme, across);
@@ -566,6 +582,9 @@ export class Chart {
         break;
       case "-":
         this.scaleBy(1 / 0.7, cursor);
+        break;
+      case "Enter":
+        this.host.goTo?.(cursor);
         break;
       case "0":
       case "Home":

@@ -147,6 +147,16 @@ export interface EditorHost {
 }
 
 export class Editor {
+  /** What the manual is asked about: the message or the word at the cursor. */
+  topic(): string {
+    const { state } = this.view;
+    const at = state.selection.main.head;
+    const message = this.diagnostics.find((d) => d.from <= at && at <= d.to);
+    if (message?.source && /^[EW]\d+$/.test(message.source)) return message.source;
+    const word = state.wordAt(at);
+    return word ? state.sliceDoc(word.from, word.to) : "";
+  }
+
   readonly view: EditorView;
   private readonly language = new Compartment();
   private path = "model.lisma";

@@ -44,7 +44,8 @@ export class EventList {
   selected = -1; // index in run.events
 
   constructor(private readonly host: EventsHost) {
-    this.filter = make("input", { type: "search", placeholder: say("filter events"), "aria-label": say("filter events") });
+    this.filter = make("input", { type: "search" });
+    this.name();
     this.filter.addEventListener("input", () => this.refilter());
     this.scroll.append(this.room);
     this.scroll.addEventListener("scroll", () => this.paint());
@@ -53,6 +54,13 @@ export class EventList {
     this.element = make("div", { style: "display:flex;flex:1;min-width:0" },
       make("div", { class: "event-list" }, this.filter, this.scroll), this.explanation);
     this.explain();
+  }
+
+  /** Its words, in the page's language. */
+  name(): void {
+    this.filter.placeholder = say("filter events");
+    this.filter.setAttribute("aria-label", say("filter events"));
+    this.scroll.setAttribute("aria-label", say("Events"));
   }
 
   show(run: Run, fresh: boolean): void {
@@ -177,6 +185,8 @@ export class EventList {
   }
 
   private onKey(event: KeyboardEvent): void {
+    const run = this.run;
+    if (event.key === "Enter" && run?.events[this.selected]) this.host.goBack(run.events[this.selected].t);
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     event.preventDefault();
     const place = this.shown.indexOf(this.selected) + (event.key === "ArrowDown" ? 1 : -1);

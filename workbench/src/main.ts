@@ -3,19 +3,26 @@
 // The workbench: puts the parts of the page together.
 import { Bands } from "./bands";
 import { Chart, ChartHost, Range, readTheme } from "./chart";
-import { byId, download, make, quiet, short } from "./dom";
+import { Command, Commands } from "./commands";
 import { Costs } from "./costs";
+import { byId, make, quiet, short } from "./dom";
 import { Drawing } from "./drawing";
 import { Editor } from "./editor";
 import { Engine, ServedEngine, WorkerEngine } from "./engine";
 import { EventList, eventText } from "./events";
 import { Experiments } from "./experiments";
+import { Exporter } from "./exporting";
 import { Guards } from "./guards";
+import { History } from "./history";
 import { commandLine, readLink, writeLink } from "./link";
+import { Manual } from "./manual";
+import { ModelMenu } from "./models";
 import { Parameters } from "./parameters";
+import { Runs } from "./runs";
 import { EventRecord, Listener, Model, Run, Session, Settings, STEP, Values } from "./session";
 import { firstGiven, Store } from "./store";
 import { Tables } from "./tables";
+import { Tour, TourView } from "./tour";
 import { Watch } from "./watch";
 import { getLanguage, say, setLanguage } from "./words";
 
@@ -29,6 +36,14 @@ interface View {
   kept: Settings[];
 }
 
+/** The same with the runs themselves, to go back to. */
+interface Past {
+  set: Values;
+  until: number | null;
+  charts: View["charts"];
+  kept: Run[];
+}
+
 /** A view as it was stored, as far as it is one. */
 function readView(raw: unknown): View | null {
   const view = raw as View | null;
@@ -39,44 +54,6 @@ function readView(raw: unknown): View | null {
 const FIRST_MODEL = "gallery/ball.lisma";
 const CHARTS_FIRST = 3;
 const PATIENCE = 1500; // ms without an answer after which the page says so
-const NEW_LISMA = `// A ball that bounces.
-const g = 9.81, k = 0.8;
-
-y' = v;    y(t0) = 10;
-v' = -g;   v(t0) = 0;
-
-state bounce [y <= 0] && [v < 0] { v(t0) = -k * v; } from init, bounce;
-
-experiment { end = 8; }
-`;
-const NEW_RULES = `# A new model
-
-## Constants
-
-| name | value | unit |
-|---|---|---|
-
-## States
-
-| name | initial | unit |
-|---|---|---|
-
-## Predicates
-
-| name | relation |
-|---|---|
-
-## Situations
-
-| situation | when |
-|---|---|
-
-## Rules
-
-| # | variable | procedure | coefficient | argument 1 | argument 2 | situation | parameter | value |
-|---|---|---|---|---|---|---|---|---|
-`;
-
 // ---- the engine and the store --------------------------------------------------------------------
 
 function openEngine(): { engine: Engine; server: ServedEngine | null; watches: boolean } {
@@ -108,6 +85,13 @@ class Workbench implements Listener, ChartHost {
   private readonly experiments: Experiments;
   private readonly guards = new Guards(this);
   private readonly costs = new Costs(this);
+  private readonly runs = new Runs(this);
+  private readonly exporter: Exporter;
+  private readonly menu: ModelMenu;
+  private readonly manual = new Manual(byId("manual"));
+  private readonly tour = new Tour(this);
+  private readonly commands = new Commands(() => this.allCommands());
+  private readonly past = new History<Past>((p) => JSON.stringify([p.set, p.until, p.charts, p.kept.map((r) => [r.set, r.until, r.changes])]));
   private readonly watched: ServedEngine | null; // not null: a program in C is looked at
   private wanted: View | null = null; // what the next run is to be looked at with
   private readonly engine: Engine;
@@ -146,6 +130,8 @@ class Workbench implements Listener, ChartHost {
     });
     this.events = new EventList({ select: (event) => this.onEvent(event), goBack: (t) => void this.session.back(t) });
     this.experiments = new Experiments(engine, this.session, this);
+    this.exporter = new Exporter(engine, this);
+    this.menu = new ModelMenu(this.store, this);
     this.drawing.speed = () => this.session.speed;
     byId("stage").append(this.drawing.element);
     this.setTheme(localStorage.getItem("saltus.theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
@@ -237,6 +223,7 @@ class Workbench implements Listener, ChartHost {
     this.savedText = text;
     localStorage.setItem("saltus.last", path);
     this.kept = [];
+    this.past.clear();
     this.run = null;
     this.charts = [];
     this.colours.clear();
@@ -266,13 +253,31 @@ class Workbench implements Listener, ChartHost {
   private readonly keepView = quiet(300, () => {
     const run = this.run;
     if (!run || run.model.path !== this.path || this.wanted || this.watched) return;
-    const charts = this.charts.map((c) => ({ names: c.names, x: c.x, log: c.log }));
+    const charts = this.chartViews();
+    this.past.note({ set: { ...this.session.set }, until: this.session.until, charts, kept: [...this.kept] });
     const kept = this.kept.map((r) => ({ set: r.set, until: r.until, changes: r.changes }));
     const usual = this.usualCharts(run).map((name) => ({ names: [name], x: null, log: false }));
     const plain = Object.keys(this.session.set).length === 0 && this.session.until === null && kept.length === 0 && JSON.stringify(charts) === JSON.stringify(usual);
     if (plain) this.store.dropView(this.path);
     else this.store.keepView(this.path, { set: this.session.set, until: this.session.until, charts, kept } satisfies View);
   });
+
+  private chartViews(): View["charts"] {
+    return this.charts.map((c) => ({ names: [...c.names], x: c.x, log: c.log }));
+  }
+
+  /** Take back, or make again, what was set, shown and kept. */
+  private travel(to: Past | null): void {
+    if (!to || !this.run) return;
+    const reruns = JSON.stringify([to.set, to.until]) !== JSON.stringify([this.session.set, this.session.until]);
+    this.kept = [...to.kept];
+    this.charts = to.charts.map((c) => this.restoreChart(c));
+    this.session.set = { ...to.set };
+    this.session.until = to.until;
+    this.placeCharts();
+    if (reruns) void this.session.restart();
+    if (this.panel === "runs") this.showPanel("runs");
+  }
 
   // ---- what the session tells --------------------------------------------------------------------
 
@@ -462,24 +467,33 @@ class Workbench implements Listener, ChartHost {
       this.following = true;
       void this.session.restart();
     });
-    const speed = make("select", { id: "speed", "aria-label": say("speed"), change: () => (this.session.speed = Number(speed.value)) });
-    for (const k of [0.1, 0.25, 0.5, 1, 2, 5, 10, 100]) speed.append(make("option", { value: k, selected: k === this.session.speed }, `${k}×`));
+    const at = make("input", { id: "at", "aria-label": say("go to the time"), title: say("go to the time"), inputmode: "decimal" });
+    at.addEventListener("change", () => {
+      const value = Number(at.value.replace(",", "."));
+      if (at.value.trim() !== "" && Number.isFinite(value)) this.goTo(value);
+      at.blur();
+    });
+    const speed = make("select", { id: "speed", title: say("speed"), "aria-label": say("speed"), change: () => (this.session.speed = Number(speed.value)) });
+    for (const k of [0.1, 0.25, 0.5, 1, 2, 5, 10, 100, Infinity]) {
+      speed.append(make("option", { value: k, selected: k === this.session.speed }, k === Infinity ? say("as fast as it goes") : `${k}×`));
+    }
     byId("run-controls").replaceChildren(
-      button("run", `▶ ${say("Run")}`, "Ctrl+Enter", () => void this.session.restart(), "main"),
-      button("live", `◉ ${say("Live")}`, "Ctrl+Shift+Enter", () => void (this.session.isPlaying ? this.session.pause() : this.session.play())),
+      button("run", `▶ ${say("Run")}`, "Ctrl+Enter", () => this.restart(), "main"),
+      button("live", `◉ ${say("Live")}`, "Ctrl+Shift+Enter", () => this.playOrPause()),
       button("back", "|◀", `${say("Previous event")} (Alt+←)`, () => this.toEvent(-1)),
       button("next", "▶|", `${say("Next event")} (Alt+→)`, () => this.toEvent(1)),
+      make("label", {}, make("span", {}, "t ="), at),
       make("label", {}, make("span", {}, say("until")), until),
-      make("label", {}, make("span", {}, say("speed")), speed),
+      speed,
     );
     byId("tools").replaceChildren(
       button("save", say("Save"), "Ctrl+S", () => void this.save(), "plain"),
-      button("keep", say("Keep"), "keep this run to compare others with it", () => this.keepRun(), "plain"),
-      button("export", say("Export"), "", () => this.showExport(), "plain"),
-      button("share", say("Share"), "a link with the model and its settings", () => void this.share(), "plain"),
+      button("keep", say("Keep"), say("keep this run to compare others with it"), () => this.keepRun(), "plain"),
+      button("export", say("Export"), say("write rows, events, pictures, a report"), () => this.exporter.show(), "plain"),
+      button("share", say("Share"), say("a link with the model and its settings"), () => void this.share(), "plain"),
       button("language", getLanguage() === "en" ? "Рус" : "Eng", "English / Русский", () => this.switchLanguage(), "plain"),
-      button("theme", "◐", say("Dark or light"), () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"), "plain"),
-      button("help", "?", `${say("Help")} (F1)`, () => this.showHelp(), "plain"),
+      button("theme", "◐", say("Dark or light"), () => this.switchTheme(), "plain"),
+      button("help", "?", say("Help"), () => this.showHelp(), "plain"),
     );
     this.buildTabs();
     this.updateButtons();
@@ -492,19 +506,22 @@ class Workbench implements Listener, ChartHost {
       tab(say("Text"), this.view === "text", () => this.setView("text")),
       this.path.endsWith(".rules.md") ? tab(say("Tables"), this.view === "tables", () => this.setView("tables")) : "",
       make("span", { class: "space" }),
-      make("button", { class: "mini", title: "Ctrl+Z", "aria-label": "undo", click: () => this.editor.undo() }, "↶"),
-      make("button", { class: "mini", title: "Ctrl+Y", "aria-label": "redo", click: () => this.editor.redo() }, "↷"),
+      make("button", { class: "mini", title: "Ctrl+Z", "aria-label": say("undo"), "data-do": "undo", click: () => this.editor.undo() }, "↶"),
+      make("button", { class: "mini", title: "Ctrl+Y", "aria-label": say("redo"), "data-do": "redo", click: () => this.editor.redo() }, "↷"),
     );
-    const panels: [Panel, string][] = [
-      ["events", say("Events")], ["guards", say("Conditions")], ["automata", say("Automata")], ["structure", say("Structure")],
-      ["experiments", say("Experiments")], ["costs", say("Costs")], ["runs", say("Runs")],
-    ];
-    byId("panel-tabs").replaceChildren(...panels.map(([id, label]) => tab(label, this.panel === id, () => this.showPanel(id))));
+    byId("panel-tabs").replaceChildren(...this.panelNames().map(([id, name]) => tab(say(name), this.panel === id, () => this.showPanel(id))));
     const page = document.body.dataset.page ?? "model";
     byId("pages").replaceChildren(
-      tab(say("Models").replace(/и$/, "ь").replace(/s$/, ""), page === "model", () => this.setPage("model")),
+      tab(say("Model"), page === "model", () => this.setPage("model")),
       tab(say("Run"), page === "run", () => this.setPage("run")),
     );
+  }
+
+  private panelNames(): [Panel, string][] {
+    return [
+      ["events", "Events"], ["guards", "Conditions"], ["automata", "Automata"], ["structure", "Structure"],
+      ["experiments", "Experiments"], ["costs", "Costs"], ["runs", "Runs"],
+    ];
   }
 
   private setPage(page: string): void {
@@ -519,6 +536,8 @@ class Workbench implements Listener, ChartHost {
     this.buttons.live.setAttribute("aria-pressed", String(Boolean(run?.live && run.unfinished)));
     const until = byId<HTMLInputElement>("until");
     if (document.activeElement !== until && run) until.value = short(run.end);
+    const at = byId<HTMLInputElement>("at");
+    if (document.activeElement !== at && run) at.value = short(run.live ? run.t : (this.cursor ?? run.t), 5);
   }
 
   /** In a run that stands somewhere the run moves; in one that is over the selection does. */
@@ -535,11 +554,42 @@ class Workbench implements Listener, ChartHost {
     }
   }
 
-  private keepRun(): void {
+  rearranged(): void {
+    this.keepView();
+  }
+
+  keepRun(): void {
     if (this.run && !this.kept.includes(this.run)) this.kept.push(this.run);
     this.keepView();
     this.showPanel("runs");
     this.changed();
+  }
+
+  dropRun(run: Run): void {
+    this.kept = this.kept.filter((k) => k !== run);
+    this.keepView();
+    this.showPanel("runs");
+    this.changed();
+  }
+
+  /** The settings of a kept run become the present ones. */
+  useRun(run: Run): void {
+    this.session.set = { ...run.set };
+    this.session.until = run.until;
+    void (run.changes.length ? this.session.replay(run.changes) : this.session.restart());
+  }
+
+  private restart(): void {
+    void this.session.restart();
+  }
+
+  private playOrPause(): void {
+    void (this.session.isPlaying ? this.session.pause() : this.session.play());
+  }
+
+  /** The run stands at this time, and values can be changed there. */
+  goTo(t: number): void {
+    void this.session.goTo(t).then(() => this.setCursor(null));
   }
 
   private onEvent(event: EventRecord): void {
@@ -553,21 +603,79 @@ class Workbench implements Listener, ChartHost {
     if (this.panel === "automata") this.lightStates();
   }
 
-  private onKey(event: KeyboardEvent): void {
-    const control = event.ctrlKey || event.metaKey;
-    if (control && event.key === "s") void this.save();
-    else if (control && event.shiftKey && event.key === "Enter") void (this.session.isPlaying ? this.session.pause() : this.session.play());
-    else if (control && event.key === "Enter") void this.session.restart();
-    else if (event.altKey && event.key === "ArrowRight") this.toEvent(1);
-    else if (event.altKey && event.key === "ArrowLeft") this.toEvent(-1);
-    else if (control && event.key === "o") void this.toggleModels();
-    else if (event.key === "F1") this.showHelp();
-    else if (event.key === "Escape" && !byId("models").hidden) void this.toggleModels();
-    else if (control && event.key === "z" && this.inTables(event)) this.editor.undo();
-    else if (control && event.key === "y" && this.inTables(event)) this.editor.redo();
-    else return;
-    event.preventDefault();
+  /** Everything that can be done without a mouse; the first with its keys is done. */
+  private allCommands(): Command[] {
+    const panels: [Panel, string][] = this.panelNames();
+    return [
+      { name: "run from the start", keys: "Ctrl+Enter", anywhere: true, action: () => this.restart() },
+      { name: "live, pause, continue", keys: "Ctrl+Shift+Enter", anywhere: true, action: () => this.playOrPause() },
+      { name: "next event", keys: "Alt+ArrowRight", anywhere: true, action: () => this.toEvent(1) },
+      { name: "previous event", keys: "Alt+ArrowLeft", anywhere: true, action: () => this.toEvent(-1) },
+      { name: "go to the time", keys: "Ctrl+G", action: () => byId<HTMLInputElement>("at").select() },
+      { name: "go to the time of the cursor", action: () => this.goTo(this.cursor ?? 0) },
+      { name: "save", keys: "Ctrl+S", anywhere: true, action: () => void this.save() },
+      { name: "models", keys: "Ctrl+O", anywhere: true, action: () => void this.menu.toggle() },
+      { name: "undo", keys: "Ctrl+Z", action: () => this.undo() },
+      { name: "redo", keys: "Ctrl+Y", action: () => this.redo() },
+      { name: "redo", keys: "Ctrl+Shift+Z", action: () => this.redo() },
+      { name: "manual of what is selected", keys: "F1", anywhere: true, action: () => this.manual.open(this.topic()) },
+      { name: "all commands", keys: "Ctrl+Shift+P", anywhere: true, action: () => this.commands.palette() },
+      { name: "next part of the page", keys: "F6", anywhere: true, action: () => this.nextPart(1) },
+      { name: "keep this run", action: () => this.keepRun() },
+      { name: "export", action: () => this.exporter.show() },
+      { name: "share", action: () => void this.share() },
+      { name: "tour of five minutes", action: () => this.tour.begin() },
+      { name: "Help", action: () => this.showHelp() },
+      { name: "Dark or light", action: () => this.switchTheme() },
+      { name: "English / Русский", action: () => this.switchLanguage() },
+      { name: "text", action: () => this.setView("text") },
+      ...(this.path.endsWith(".rules.md") ? [{ name: "tables", action: () => this.setView("tables") }] : []),
+      ...panels.map(([id, name]) => ({ name, action: () => this.showPanel(id) })),
+      ...(this.run?.quantities ?? []).slice(0, 100).flatMap(({ name }) => [
+        { name: `${say("show or hide")}: ${name}`, action: () => this.toggleChart(name) },
+        { name: `${say("into the last chart")}: ${name}`, action: () => this.charts.at(-1)?.add(name) },
+      ]),
+    ];
   }
+
+  private onKey(event: KeyboardEvent): void {
+    if (this.inTables(event) && (event.ctrlKey || event.metaKey) && /^[zy]$/i.test(event.key)) {
+      event.preventDefault();
+      if (event.key.toLowerCase() === "z" && !event.shiftKey) this.editor.undo();
+      else this.editor.redo();
+      return;
+    }
+    this.commands.take(event);
+  }
+
+  private undo(): void {
+    this.travel(this.past.undo());
+  }
+
+  private redo(): void {
+    this.travel(this.past.redo());
+  }
+
+  /** The keyboard goes from part to part: text or tables, values, charts, panel. */
+  private nextPart(by: number): void {
+    const parts = [".cm-content", "#tables input", "#parameters input", "#variables button", "#charts canvas", "#panel-tabs [aria-selected=true]"]
+      .map((s) => [...document.querySelectorAll<HTMLElement>(s)].find((e) => e.offsetParent !== null)).filter((e) => e !== undefined);
+    const at = parts.findIndex((e) => e === document.activeElement || e.closest("section")?.contains(document.activeElement));
+    parts[(at + by + parts.length) % parts.length]?.focus();
+  }
+
+  /** What the manual is asked about. */
+  private topic(): string {
+    const about: Record<Panel, string> = {
+      events: "Events", guards: "Charts", automata: "Charts", structure: "Charts", experiments: "Experiments", costs: "Charts", runs: "The same run elsewhere",
+    };
+    const inside = document.activeElement;
+    if (inside && byId("panel").contains(inside)) return about[this.panel];
+    if (this.view === "tables") return this.tables.topic() || "The tables";
+    return this.editor.topic() || "Five minutes";
+  }
+
+  private readonly followSoon = quiet(200, () => this.manual.isOpen && this.manual.follow(this.topic()));
 
   private inTables(event: KeyboardEvent): boolean {
     return event.target instanceof Node && byId("tables").contains(event.target);
@@ -579,11 +687,11 @@ class Workbench implements Listener, ChartHost {
     addEventListener("pagehide", () => this.saveDraft());
     addEventListener("beforeunload", () => this.saveDraft());
     new ResizeObserver(() => this.changed()).observe(byId("charts"));
-    byId("models-button").addEventListener("click", () => void this.toggleModels());
-    document.addEventListener("pointerdown", (event) => {
-      const inside = event.target instanceof Node && (byId("models").contains(event.target) || byId("models-button").contains(event.target));
-      if (!inside && !byId("models").hidden) void this.toggleModels();
-    });
+    for (const kind of ["keyup", "pointerup", "focusin"]) {
+      document.addEventListener(kind, (event) => {
+        if (!(event.target instanceof Node) || !byId("manual").contains(event.target)) this.followSoon();
+      });
+    }
     this.listenToSplitter();
     let waited = false;
     setInterval(() => {
@@ -640,12 +748,7 @@ class Workbench implements Listener, ChartHost {
     const before = (this.wanted?.charts ?? []).map((c) => ({ ...c, names: c.names.filter((n) => run.column(n) >= 0) })).filter((c) => c.names.length);
     this.wanted = null;
     if (before.length) {
-      this.charts = before.map(({ names, x, log }) => {
-        const chart = this.makeChart(names);
-        chart.x = x !== null && run.column(x) >= 0 ? x : null;
-        chart.log = log;
-        return chart;
-      });
+      this.charts = before.map((c) => this.restoreChart(c));
     } else {
       this.charts = this.usualCharts(run).map((name) => this.makeChart([name]));
     }
@@ -658,6 +761,14 @@ class Workbench implements Listener, ChartHost {
       this.charts = this.charts.filter((c) => c !== chart);
       this.placeCharts();
     });
+  }
+
+  private restoreChart({ names, x, log }: View["charts"][number]): Chart {
+    const chart = this.makeChart([...names]);
+    chart.x = x !== null && (this.run?.column(x) ?? -1) >= 0 ? x : null;
+    chart.log = log;
+    chart.describe();
+    return chart;
   }
 
   private placeCharts(): void {
@@ -686,6 +797,13 @@ class Workbench implements Listener, ChartHost {
     else this.editor.light(line);
   }
 
+  private toggleChart(name: string): void {
+    const holding = this.charts.filter((c) => c.names.includes(name));
+    if (holding.length) holding.forEach((c) => c.remove(name));
+    else this.charts.push(this.makeChart([name]));
+    this.placeCharts();
+  }
+
   private showVariables(): void {
     const run = this.run;
     const box = byId("variables");
@@ -696,11 +814,10 @@ class Workbench implements Listener, ChartHost {
     box.replaceChildren(...(run?.quantities ?? []).map(({ name, unit }) => {
       const chip = make("button", {
         class: "chip", draggable: "true", title: say("drag a variable into a chart"), "aria-pressed": String(shown.has(name)),
-        click: () => {
-          const holding = this.charts.filter((c) => c.names.includes(name));
-          if (holding.length) holding.forEach((c) => c.remove(name));
-          else this.charts.push(this.makeChart([name]));
-          this.placeCharts();
+        click: (event: Event) => {
+          if (event instanceof MouseEvent && event.shiftKey) this.charts.at(-1)?.add(name);
+          else this.toggleChart(name);
+          this.keepView();
         },
       }, shown.has(name) ? make("i", { style: `background:${this.colour(name)}` }) : null, name, unit ? make("small", {}, unit) : null);
       chip.addEventListener("dragstart", (event) => event.dataTransfer?.setData("text/plain", name));
@@ -787,7 +904,8 @@ class Workbench implements Listener, ChartHost {
     if (panel === "events") {
       box.replaceChildren(this.events.element);
     } else if (panel === "runs") {
-      box.replaceChildren(this.runsPanel());
+      this.runs.show();
+      box.replaceChildren(this.runs.element);
     } else if (panel === "guards") {
       this.guards.show();
       box.replaceChildren(this.guards.element);
@@ -826,78 +944,68 @@ class Workbench implements Listener, ChartHost {
     }
   }
 
-  private runsPanel(): HTMLElement {
-    const run = this.run;
-    const describe = (r: Run): string => {
-      const set = Object.entries(r.set).map(([n, v]) => `${n} = ${short(v)}`);
-      const changes = r.changes.map((c) => `t = ${short(c.t)}: ${c.name} = ${short(c.value)}`);
-      return [...set, ...changes].join(", ") || say("as the text says");
-    };
-    const list = make("ul", {}, ...this.kept.map((r) => make("li", {},
-      make("button", { class: "mini", title: say("remove"), click: () => {
-        this.kept = this.kept.filter((k) => k !== r);
-        this.keepView();
-        this.showPanel("runs");
-        this.changed();
-      } }, "×"), describe(r), make("small", {}, `${r.events.length - 1} ${say("events")}`))));
-    return make("div", { class: "runs" },
-      make("b", {}, say("the present run")), ": ", run ? describe(run) : "—", " ",
-      make("button", { click: () => this.keepRun() }, say("Keep")),
-      run ? make("p", {}, make("small", {}, costs(run))) : null,
-      this.kept.length ? list : make("p", {}, make("small", {}, say("nothing was kept yet"))),
-      make("p", {}, make("small", {}, `${say("command line")}: `), make("code", {}, this.command())));
-  }
-
   get modelPath(): string {
     return this.path.replace(/^gallery\//, "models/");
   }
 
-  private command(): string {
+  get modelName(): string {
+    return this.path;
+  }
+
+  get modelText(): string {
+    return this.editor.text;
+  }
+
+  get shownCharts(): Chart[] {
+    return this.charts;
+  }
+
+  /** Constants, end and changes of the present run, for the engine. */
+  settings(): object {
+    return { ...this.session.settingsOfRun(), changes: this.run?.changes ?? [] };
+  }
+
+  command(): string {
     return commandLine(this.modelPath, this.run?.set ?? {}, this.session.until, Boolean(this.run?.changes.length));
   }
 
   // ---- models, export, links, help ---------------------------------------------------------------
 
-  private async toggleModels(): Promise<void> {
-    const box = byId("models");
-    box.hidden = !box.hidden;
-    byId("models-button").setAttribute("aria-expanded", String(!box.hidden));
-    if (box.hidden) return;
-    const entries = await this.store.list();
-    const find = make("input", { type: "search", placeholder: say("find a model"), "aria-label": say("find a model") });
-    const list = make("div", { class: "list" });
-    const fill = (): void => {
-      const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-      list.replaceChildren();
-      for (const [place, heading] of [["own", "My models"], ["folder", "Folder"], ["gallery", "Gallery"]] as const) {
-        const found = entries.filter((e) => e.place === place && words.every((w) => `${e.path} ${e.title}`.toLowerCase().includes(w)));
-        if (!found.length) continue;
-        list.append(make("h3", {}, say(heading)));
-        for (const e of found) {
-          list.append(make("button", {
-            class: "item", "aria-current": String(e.path === this.path),
-            click: () => {
-              void this.toggleModels();
-              void this.open(e.path).catch((error: Error) => this.toast(error.message));
-            },
-          }, e.path.replace(/^gallery\//, ""), e.title ? make("small", {}, e.title) : null));
-        }
-      }
-    };
-    find.addEventListener("input", fill);
-    fill();
-    box.replaceChildren(make("div", { class: "head" }, find,
-      make("button", { click: () => void this.create("model.lisma", NEW_LISMA) }, say("New model")),
-      make("button", { click: () => void this.create("model.rules.md", NEW_RULES) }, say("New rule tables"))), list);
-    find.focus();
+  openModel(path: string): void {
+    void this.open(path).catch((error: Error) => this.toast(error.message));
   }
 
-  private async create(proposal: string, text: string): Promise<void> {
-    byId("models").hidden = true;
+  /** A model of the browser's storage goes; it can be brought back as long as the page is open. */
+  remove(path: string): void {
+    const text = this.store.remove(path);
+    const back = make("button", { class: "mini", click: () => {
+      void this.store.save(path, text, null);
+      byId("toast").hidden = true;
+    } }, say("bring it back"));
+    this.toast(`${path}: ${say("removed")} `, back);
+    if (path === this.path) this.openModel(FIRST_MODEL);
+  }
+
+  /** A model or a table from the user's disk. */
+  upload(): void {
+    const input = make("input", { type: "file", accept: ".lisma,.md,.txt" });
+    input.addEventListener("change", () => {
+      const file = input.files?.[0];
+      if (!file || file.size > 4_000_000) return;
+      void file.text().then((text) => this.showFresh(file.name.endsWith(".rules.md") || /\.lisma$/.test(file.name) ? file.name : `${file.name}.lisma`, text));
+    });
+    input.click();
+  }
+
+  async create(proposal: string, text: string): Promise<void> {
     const name = await this.askText("New model", "name of the model", proposal);
     if (!name) return;
     const ending = proposal.endsWith(".rules.md") ? ".rules.md" : ".lisma";
-    await this.showModel(name.endsWith(ending) ? name : name + ending, text, "", false);
+    await this.showFresh(name.endsWith(ending) ? name : name + ending, text);
+  }
+
+  private async showFresh(path: string, text: string): Promise<void> {
+    await this.showModel(path, text, "", false);
     this.savedText = "";
     this.saveDraft();
     this.showName();
@@ -915,56 +1023,24 @@ class Workbench implements Listener, ChartHost {
     );
   }
 
-  private showExport(): void {
-    const run = this.run;
-    if (!run) return;
-    const base = this.path.replace(/.*\//, "").replace(/\.(lisma|rules\.md)$/, "");
-    const choices: [string, () => void][] = [
-      [say("Rows (CSV)"), () => download(`${base}.csv`, csvOf(run), "text/csv")],
-      [say("Events (JSON lines)"), () => download(`${base}.jsonl`, run.events.map((e) => JSON.stringify(e)).join("\n") + "\n", "application/jsonl")],
-      [say("Picture (PNG)"), () => this.exportPicture(`${base}.png`)],
-      [say("Model text"), () => download(this.path.replace(/.*\//, ""), this.editor.text, "text/plain")],
-    ];
-    if (run.changes.length) {
-      choices.push([say("Changes for --replay"), () => download(`${base}.replay.jsonl`, run.changes.map((c) => JSON.stringify(c)).join("\n") + "\n", "application/jsonl")]);
-    }
-    const dialog = byId<HTMLDialogElement>("dialog");
-    dialog.replaceChildren(make("h2", {}, say("Export")),
-      make("form", { method: "dialog" }, ...choices.map(([label, action]) => make("button", { click: action }, label)),
-        make("p", {}, make("small", {}, say("command line")), make("br"), make("code", {}, this.command()))));
-    dialog.showModal();
-  }
-
-  private exportPicture(name: string): void {
-    const canvases = this.charts.map((c) => c.canvas);
-    const whole = document.createElement("canvas");
-    whole.width = Math.max(...canvases.map((c) => c.width));
-    whole.height = canvases.reduce((sum, c) => sum + c.height, 0);
-    const context = whole.getContext("2d");
-    if (!context) return;
-    context.fillStyle = readTheme().ground;
-    context.fillRect(0, 0, whole.width, whole.height);
-    let y = 0;
-    for (const canvas of canvases) {
-      context.drawImage(canvas, 0, y);
-      y += canvas.height;
-    }
-    whole.toBlob((blob) => blob && download(name, blob, "image/png"));
-  }
-
   private showHelp(): void {
-    const rows: [string, string][] = [
-      ["Ctrl+Enter", "run from the start"], ["Ctrl+Shift+Enter", "live, pause, continue"], ["Alt+← Alt+→", "previous and next event"],
-      ["Ctrl+S", "save"], ["Ctrl+O", "models"], ["Ctrl+Z Ctrl+Y", "undo and redo, in text and tables"], ["F12, Ctrl+click", "to the declaration"],
-      ["F2", "rename"], ["Ctrl+Space", "complete"], ["Shift+Alt+F", "put the layout in order"], ["Ctrl+F", "find"],
-      ["wheel, + −", "zoom a chart"], ["drag, Shift+← →", "move along the time"], ["double click, 0", "all of the run"],
+    const further: [string, string][] = [
+      ["F12, Ctrl+click", "to the declaration"], ["F2", "rename"], ["Ctrl+Space", "complete"], ["Shift+Alt+F", "put the layout in order"], ["Ctrl+F", "find"],
+      ["wheel, + −", "zoom a chart"], ["drag, Shift+← →", "move along the time"], ["double click, 0", "all of the run"], ["← →", "move the cursor of a chart"],
+      ["Enter", "go there (in a chart)"], ["F4", "all procedures (in a table)"], ["Alt+↑ ↓, Alt+D, Alt+O, Alt+Delete", "move, copy, switch off, remove a row"],
     ];
+    const known = this.allCommands().filter((c) => c.keys).map((c): [string, string] => [c.keys ?? "", c.name]);
+    const rows = [...known, ...further].filter(([keys], i, all) => all.findIndex(([k]) => k === keys) === i);
     const dialog = byId<HTMLDialogElement>("dialog");
-    dialog.replaceChildren(make("h2", {}, "Saltus"), make("p", {},
-      "Write a model on the left; it is checked and run as you write. Move a slider: the run is made anew at once. ",
-      "Press Live to let it run at the pace of the clock and change values while it does. Click an event to read why it happened."),
-    make("table", {}, ...rows.map(([keys, what]) => make("tr", {}, make("td", {}, make("kbd", {}, keys)), make("td", {}, what)))),
-    make("form", { method: "dialog" }, make("div", { class: "buttons" }, make("button", { class: "main" }, "OK"))));
+    const leave = (action: () => void) => () => {
+      dialog.close();
+      action();
+    };
+    dialog.replaceChildren(make("h2", {}, "Saltus"), make("p", {}, say("Write a model on the left; it is checked and run as you write. Move a slider: the run is made anew at once. Press Live to let it run at the pace of the clock and change values while it does. Click an event to read why it happened.")),
+      make("div", { class: "buttons" }, make("button", { class: "main", click: leave(() => this.tour.begin()) }, say("tour of five minutes")),
+        make("button", { click: leave(() => this.manual.open("Five minutes")) }, say("Manual")), make("button", { click: leave(() => this.commands.palette()) }, say("all commands"))),
+      make("table", {}, ...rows.map(([keys, what]) => make("tr", {}, make("td", {}, make("kbd", {}, keys)), make("td", {}, say(what))))),
+      make("form", { method: "dialog" }, make("div", { class: "buttons" }, make("button", {}, "OK"))));
     dialog.showModal();
   }
 
@@ -983,12 +1059,16 @@ class Workbench implements Listener, ChartHost {
 
   private toastTimer = 0;
 
-  toast(text: string): void {
+  toast(text: string, action?: HTMLElement): void {
     const box = byId("toast");
-    box.textContent = text;
+    box.replaceChildren(text, action ?? "");
     box.hidden = false;
     clearTimeout(this.toastTimer);
     this.toastTimer = window.setTimeout(() => (box.hidden = true), 3000 + 40 * text.length);
+  }
+
+  private switchTheme(): void {
+    this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
   }
 
   private setTheme(theme: string): void {
@@ -1004,6 +1084,8 @@ class Workbench implements Listener, ChartHost {
     localStorage.setItem("saltus.language", getLanguage());
     this.buildControls();
     this.drawing.name();
+    this.manual.name();
+    this.events.name();
     for (const chart of this.charts) chart.describe();
     this.tables.update(true);
     if (this.run) {
@@ -1013,6 +1095,14 @@ class Workbench implements Listener, ChartHost {
     this.showStatus();
     this.showPanel(this.panel);
     this.changed();
+  }
+
+  tourView(): TourView {
+    const run = this.run;
+    return {
+      path: this.path, set: Object.keys(this.session.set).length, zoomed: !this.following, selected: this.events.selected >= 0, panel: this.panel,
+      live: Boolean(run?.live), changes: run?.changes.length ?? 0, text: this.editor.text, kept: this.kept.length, cursor: this.cursor, manual: this.manual.isOpen,
+    };
   }
 
   /** For scripts that test the page: what it shows, to read. */
@@ -1037,25 +1127,6 @@ class Workbench implements Listener, ChartHost {
       experiment: this.experiments.look(),
     };
   }
-}
-
-/** What a run has cost. */
-function costs(run: Run): string {
-  const s = run.statistics;
-  return `${s.method}: ${s.steps} ${say("steps")} (${s.rejected} ${say("rejected")}), ${s.evaluations} ${say("evaluations")}, ` +
-    `${s.guards} ${say("of guards")}, ${s.modes} ${say("modes")}, ${run.rows.length} ${say("rows")}`;
-}
-
-function csvOf(run: Run): string {
-  const quote = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const names = run.quantities.map((q) => q.name);
-  const places = names.map((name) => run.column(name));
-  const lines = [["time", ...names].map(quote).join(",")];
-  for (let i = 0; i < run.rows.length; i++) {
-    const cells = places.map((c) => run.rows.columns[c].values[i]);
-    lines.push([run.rows.time.values[i], ...cells].map((v) => (Number.isNaN(v) ? "" : String(v))).join(","));
-  }
-  return lines.join("\n") + "\n";
 }
 
 setLanguage((localStorage.getItem("saltus.language") ?? (navigator.language.startsWith("ru") ? "ru" : "en")) === "ru" ? "ru" : "en");

@@ -295,7 +295,7 @@ export class Session {
 
   /** Constants and end of the present run, for other requests about it. */
   settingsOfRun(): object {
-    return this.model ? this.settings(this.model) : {};
+    return this.model ? { ...this.settings(this.model), ...(this.run?.live && this.run.unfinished ? { until: this.run.t } : {}) } : {};
   }
 
   /** Variables that were set before the run, as changes at its start. */
@@ -394,8 +394,9 @@ export class Session {
       const from = run.t;
       const begun = performance.now();
       while (run.unfinished && turn === this.turn) {
-        const to = from + ((performance.now() - begun) / 1000) * this.speed;
-        await this.more(run, { ms: SLICE, to: Math.max(to, run.t) });
+        // as fast as it goes: no time is asked for
+        const to = this.speed === Infinity ? {} : { to: Math.max(from + ((performance.now() - begun) / 1000) * this.speed, run.t) };
+        await this.more(run, { ms: SLICE, ...to });
         await new Promise(requestAnimationFrame);
       }
       if (turn === this.turn) this.playing = false;
@@ -434,6 +435,18 @@ export class Session {
       run.live = true;
       this.take(run, json, numbers);
       this.listener.onRun(run, false);
+    });
+  }
+
+  /** The run stands at a time, before or behind where it is. */
+  goTo(t: number): Promise<void> {
+    const run = this.run;
+    if (!run || t < run.t || !run.unfinished) return this.back(Math.min(t, run?.t ?? t));
+    this.playing = false;
+    return this.next(async () => {
+      const turn = this.turn;
+      run.live = true;
+      while (run.unfinished && run.t < t && turn === this.turn) await this.more(run, { ms: SLICE, to: t });
     });
   }
 

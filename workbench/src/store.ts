@@ -144,6 +144,15 @@ export class Store {
     return { version: response.headers.get("ETag") };
   }
 
+  /** Take a model out of the browser's storage; its text, to bring it back. */
+  remove(path: string): string {
+    const text = localStorage.getItem(OWN + path) ?? "";
+    localStorage.removeItem(OWN + path);
+    this.dropDraft(path);
+    this.dropView(path);
+    return text;
+  }
+
   // ---- what is not saved -------------------------------------------------------------------------
 
   draft(path: string): string | null {

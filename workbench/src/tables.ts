@@ -44,6 +44,18 @@ export class Tables {
     this.parent.replaceChildren();
   }
 
+  /** What the manual is asked about: the procedure of the row, or the section. */
+  topic(): string {
+    const input = document.activeElement;
+    if (!(input instanceof HTMLInputElement) || !input.dataset.key) return "";
+    const [section, row] = input.dataset.key.split(":");
+    const found = this.find(section as SectionId, Number(row));
+    const place = found?.table.columns.findIndex((c) => c.id === "procedure") ?? -1;
+    const word = (place >= 0 ? found?.row.cells[place]?.text : "") ?? "";
+    const known = PROCEDURES.find((p) => [p.name, p.russian].some((n) => n.toLowerCase() === word.toLowerCase()));
+    return known?.name ?? word;
+  }
+
   /** Light the row of an event. */
   light(line: number | null): void {
     this.lit = line;
@@ -201,7 +213,7 @@ export class Tables {
     const input = make("input", {
       value: cell?.text ?? "", "data-key": `${table.section}:${index}:${c}`, list: picks, spellcheck: "false", autocomplete: "off",
       "aria-label": `${columnTitle(id, table.columns[c].title, getLanguage())} ${index + 1}`, readonly: row.off,
-      style: `width:${Math.max(4, Math.min(34, 0.9 * (cell?.text ?? "").length + (picks ? 4 : 2.5)))}ch`,
+      style: `width:${Math.max(4, Math.min(34, 1.05 * (cell?.text ?? "").length + (picks ? 4 : 2.5)))}ch`,
     });
     input.addEventListener("change", () => this.write(table.section, index, c, input.value));
     const wrong = cell ? this.editor.diagnostics.find((d) => d.from < cell.to + 1 && d.to > cell.from - 1 && !(d.from <= row.from && d.to >= row.to)) : undefined;
@@ -358,6 +370,16 @@ export class Tables {
     dialog.showModal();
   }
 
+  /** A row is moved, copied, switched off or removed by keys. */
+  private rowKey(key: string, section: SectionId, row: number): boolean {
+    if (key === "ArrowUp" || key === "ArrowDown") this.moveRow(section, row, key === "ArrowUp" ? -1 : 1);
+    else if (key === "d") this.copyRow(section, row);
+    else if (key === "o") this.switchRow(section, row);
+    else if (key === "Delete") this.removeRow(section, row);
+    else return false;
+    return true;
+  }
+
   // ---- keys --------------------------------------------------------------------------------------
 
   /** Arrows and Enter move through a grid; F4 shows the procedures. */
@@ -380,6 +402,7 @@ export class Tables {
     } else if (event.key === "ArrowDown" && !picking) go(Number(row) + 1, Number(column));
     else if (event.key === "ArrowUp" && !picking) go(Number(row) - 1, Number(column));
     else if (event.key === "F4") this.showProcedures(input);
+    else if (event.altKey && this.rowKey(event.key, section as SectionId, Number(row))) return event.preventDefault();
     else if (event.key === "Insert" || (event.key === "n" && event.altKey)) this.addRow(section as SectionId);
     else return;
     event.preventDefault();

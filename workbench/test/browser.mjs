@@ -245,7 +245,7 @@ const tests = {
     await page.hover("tr:has(input[data-key='rules:12:0'])");
     await page.click("tr:has(input[data-key='rules:12:0']) button[title='switch off']");
     await bench.until((look) => look.text.includes("<!-- off | 13 |"));
-    await page.click(".tabs button[aria-label=undo]");
+    await page.click(".tabs button[data-do=undo]");
     assert.equal((await bench.look()).text, before);
   },
 
@@ -436,6 +436,239 @@ experiment { end = 3; }
     rmSync(folder, { recursive: true });
   },
 
+  async everything_can_be_taken_back(bench) {
+    await bench.open("ball.lisma");
+    const key = async (keys) => {
+      await bench.page.locator(".chart canvas >> nth=0").focus();
+      await bench.page.keyboard.press(keys);
+    };
+    const noted = () => bench.page.waitForTimeout(450); // a hand that rests ends a step of the history
+    await noted();
+    const first = await bench.look();
+    await bench.slide("k", 0.45);
+    await bench.until((look) => look.constants.k === 0.72 && look.state === "done");
+    await noted();
+    await bench.page.click(".chart .chart-controls button[title='remove the chart'] >> nth=1");
+    await noted();
+    await bench.page.click("#keep");
+    await noted();
+    assert.equal((await bench.look()).kept, 1);
+    await key("Control+z");
+    await bench.until((look) => look.kept === 0);
+    await key("Control+z");
+    await bench.until((look, charts) => JSON.stringify(look.charts) === JSON.stringify(charts), first.charts);
+    await key("Control+z");
+    const back = await bench.until((look) => look.constants.k === 0.8 && look.state === "done");
+    assert.deepEqual(back.last, first.last);
+    for (let i = 0; i < 3; i++) await key("Control+y");
+    await bench.until((look) => look.constants.k === 0.72 && look.kept === 1 && look.charts.length === first.charts.length - 1);
+    await bench.page.evaluate(() => localStorage.clear());
+  },
+
+  async stands_at_any_time(bench) {
+    await bench.open("ball.lisma");
+    const whole = await bench.look();
+    const at = async (t) => {
+      await bench.page.fill("#at", String(t));
+      await bench.page.press("#at", "Enter");
+      return bench.until((look, t) => look.t === t, t);
+    };
+    const there = await at(3.5);
+    assert.ok(there.events.every((e) => e.t <= 3.5) && there.events.length > 0);
+    await at(5); // forward
+    const again = await at(3.5); // and back
+    assert.deepEqual(again.last, there.last);
+    await bench.page.selectOption("#speed", "Infinity");
+    await bench.page.click("#live");
+    const end = await bench.until((look) => look.state === "done");
+    assert.deepEqual(end.last, whole.last);
+  },
+
+  async runs_are_compared_in_numbers(bench) {
+    await bench.write("const a = 1;\nx' = a; x(t0) = 0;\nstate up [x >= 2] { } from init;\nstate late [x >= 5] { } from up;\nexperiment { end = 4; }\n");
+    await bench.until((look) => look.t === 4 && look.last.x === 4);
+    await bench.page.click("#keep");
+    const field = bench.page.locator("#parameters .slider input[type=text]");
+    await field.fill("1.5");
+    await field.press("Enter");
+    await bench.until((look) => look.constants.a === 1.5 && look.state === "done");
+    await bench.page.click("#panel-tabs >> text=Runs");
+    const text = await bench.page.textContent(".compared");
+    // the largest difference is at the end; the second event is there in one run alone
+    assert.match(text, /other events from t = 3\.33333 on: up → late \/ —/);
+    assert.equal(await bench.page.textContent(".compared tr:has-text('x') td.number"), "2");
+  },
+
+  async exports_what_the_command_line_writes(bench) {
+    await bench.open("ball.lisma");
+    const save = async (label) => {
+      await bench.page.click("#export");
+      const [file] = await Promise.all([bench.page.waitForEvent("download"), bench.page.click(`dialog >> text="${label}"`)]);
+      return readFileSync(await file.path());
+    };
+    assert.match((await save("Rows (CSV)")).toString(), /^time,y,v,bounces\n0,10,0,0\n/);
+    assert.equal((await save("Rows (MAT)")).subarray(0, 19).toString(), "MATLAB 5.0 MAT-file");
+    const svg = (await save("Picture (SVG)")).toString();
+    assert.ok(svg.startsWith("<svg") && svg.includes("bounces"));
+    const report = (await save("Report (HTML)")).toString();
+    assert.ok(report.startsWith("<!DOCTYPE html>") && report.includes("init → bounce"), report.slice(0, 200));
+    assert.equal((await save("Picture (PNG)")).subarray(1, 4).toString(), "PNG");
+    assert.equal((await save("Events (JSON lines)")).toString().trim().split("\n").length, 28);
+  },
+
+  async the_manual_stands_beside_what_is_selected(bench) {
+    await bench.open("ball.lisma");
+    const { page } = bench;
+    await bench.write("x' = sinn(x); x(t0) = 1;\nexperiment { end = 1; }\n");
+    await bench.until((look) => look.messages.length > 0);
+    await page.click("#messages button >> nth=0");
+    await page.keyboard.press("F1");
+    await page.waitForSelector("#manual h2 >> text=/^E0/");
+    // it follows the cursor
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowRight");
+    await page.waitForSelector("#manual h2 >> text=Experiment");
+    await bench.picture(`${bench.form.name}-manual`);
+    await page.fill("#manual input", "saltation");
+    await page.waitForTimeout(300);
+    await page.fill("#manual input", "animate circle");
+    await page.click("#manual .contents button >> nth=0");
+    assert.match(await page.textContent("#manual"), /circle\(x, y, r\)/);
+    await page.focus("#manual input");
+    await page.keyboard.press("Escape");
+    assert.ok(await page.locator("#manual").isHidden());
+    // a procedure of a table
+    await bench.open("hoop.rules.md");
+    await page.click("input[data-key='rules:5:2']");
+    await page.keyboard.press("F1");
+    await page.waitForSelector("#manual h2 >> text=integral");
+    await page.evaluate(() => localStorage.clear());
+  },
+
+  async the_tour_is_walked(bench) {
+    const { page } = bench;
+    await page.click("#help");
+    await page.click("dialog >> text=tour of five minutes");
+    const next = () => page.click("#tour button.main");
+    const ticked = () => page.waitForSelector("#tour .ticked");
+    await page.waitForSelector("#tour >> text=1 / 12");
+    await next();
+    await bench.slide("k", 0.45);
+    await ticked();
+    await bench.picture(`${bench.form.name}-tour`);
+    await next();
+    await page.locator(".chart canvas >> nth=0").focus();
+    await page.keyboard.press("+");
+    await ticked();
+    await next();
+    await page.click(".event >> nth=1");
+    await ticked();
+    await next();
+    await page.click("#panel-tabs >> text=Conditions");
+    await ticked();
+    await next();
+    await page.click("#live");
+    await ticked();
+    await next();
+    await bench.slide("k", 0.3);
+    await ticked();
+    await next();
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("// mine");
+    await ticked();
+    await next();
+    await bench.until((look) => look.path === "gallery/rules/hoop.rules.md" && look.state === "done");
+    await next();
+    await page.click(".drawing-controls button");
+    await ticked();
+    await next();
+    await page.click("#keep");
+    await ticked();
+    await next();
+    await page.keyboard.press("F1");
+    await ticked();
+    await next();
+    assert.equal(await page.locator("#tour").count(), 0);
+    await page.evaluate(() => localStorage.clear());
+  },
+
+  async needs_no_mouse(bench) {
+    const { page } = bench;
+    await bench.open("thermostat.lisma");
+    const command = async (words) => {
+      await page.keyboard.press("Control+Shift+P");
+      await page.waitForSelector("dialog[open] .command");
+      await page.keyboard.type(words);
+      await page.keyboard.press("Enter");
+    };
+    await command("Conditions");
+    await page.waitForSelector(".guards");
+    await command("keep this run");
+    await bench.until((look) => look.kept === 1);
+    const { charts } = await bench.look();
+    await command(`hide: ${charts[0][0]}`);
+    await bench.until((look, n) => look.charts.length === n - 1, charts.length);
+    await command(`last chart: ${charts[0][0]}`);
+    await bench.until((look, name) => look.charts.at(-1).includes(name), charts[0][0]);
+    await page.keyboard.press("Control+o");
+    await page.keyboard.type("relay");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await bench.until((look) => /relay/.test(look.path ?? "") && look.state === "done");
+    // F6 goes around the parts of the page; every button can be reached by Tab and says what it is
+    const seen = new Set();
+    for (let i = 0; i < 8; i++) {
+      await page.keyboard.press("F6");
+      seen.add(await page.evaluate(() => document.activeElement.closest("[id]")?.id));
+    }
+    assert.ok(seen.size >= 4, [...seen].join());
+    const mute = await page.evaluate(() => [...document.querySelectorAll("button, input, select, canvas[tabindex]")].filter((e) => e.offsetParent &&
+      !(e.textContent.trim() || e.getAttribute("aria-label") || e.title || e.labels?.length || e.placeholder)).map((e) => e.outerHTML));
+    assert.deepEqual(mute, []);
+    // rows of a table
+    await bench.open("hoop.rules.md");
+    const before = (await bench.look()).text;
+    await page.click("input[data-key='rules:2:1']");
+    for (const keys of ["Alt+ArrowUp", "Alt+d", "Alt+o", "Alt+Delete"]) {
+      const text = (await bench.look()).text;
+      await page.keyboard.press(keys);
+      await bench.until((look, old) => look.text !== old, text);
+      await page.waitForTimeout(50);
+      if ((await page.evaluate(() => document.activeElement.dataset.key)) === undefined) await page.click("input[data-key='rules:2:1']");
+    }
+    for (let i = 0; i < 4; i++) await page.keyboard.press("Control+z");
+    await bench.until((look, old) => look.text === old, before);
+    await page.evaluate(() => localStorage.clear());
+  },
+
+  async speaks_russian_and_is_readable(bench) {
+    const { page } = bench;
+    await bench.open("thermostat.lisma");
+    await page.click("#language");
+    const panels = await page.locator("#panel-tabs button").count();
+    assert.match(await page.textContent("#run"), /Пуск/);
+    for (const theme of ["light", "dark"]) {
+      for (let i = 0; i < panels; i++) {
+        await page.click(`#panel-tabs button >> nth=${i}`);
+        await page.waitForTimeout(80);
+        const faint = await page.evaluate(lowContrast);
+        assert.deepEqual(faint, [], `${theme}, panel ${i}`);
+      }
+      await page.click("#theme");
+    }
+    await page.click("#help");
+    // all of the page's own words are Russian; names, code and keys are not words
+    const english = await page.evaluate(() => [...document.querySelectorAll("dialog p, dialog td:last-child, #tools button, #run-controls button, #parameters header, .tabs button")]
+      .map((e) => e.textContent.trim()).filter((t) => /[a-z]{3}/i.test(t) && !/[а-яё]/i.test(t) && !/^(Eng|Saltus)/.test(t)));
+    assert.deepEqual(english, []);
+    await page.click("dialog >> text=OK");
+    await page.click("#language");
+  },
+
   async links_are_text(bench) {
     const text = "// </script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\nx' = 1; experiment { end = 3; }\n";
     const shared = { path: "<img src=x onerror=alert(1)>.lisma", text, set: { "__proto__": 7, nothing: 1, y: "2" }, until: "3; alert(1)", changes: [{ t: 1 }, "a", null] };
@@ -526,6 +759,41 @@ experiment { end = 3; }
   },
 };
 
+/** Texts in sight whose contrast is below 4.5 (WCAG 2, level AA); runs in the page. */
+function lowContrast() {
+  const parse = (c) => {
+    const canvas = document.createElement("canvas");
+    canvas.width = canvas.height = 1;
+    const context = canvas.getContext("2d", { willReadFrequently: true });
+    context.fillStyle = c;
+    context.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data;
+    return { r, g, b, a: a / 255 };
+  };
+  const light = ({ r, g, b }) => {
+    const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode.textContent.trim();
+    const element = walker.currentNode.parentElement;
+    if (!text || !element.offsetParent || ["SCRIPT", "STYLE", "OPTION"].includes(element.tagName) || element.closest("svg, [disabled]")) continue;
+    let ground = null;
+    for (let e = element; e && !ground; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c.a > 0.99) ground = c;
+    }
+    ground ??= parse("white");
+    const colour = parse(getComputedStyle(element).color);
+    const [a, b] = [light(colour), light(ground)].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) found.push(`${text.slice(0, 30)}: ${ratio.toFixed(2)}`);
+  }
+  return [...new Set(found)];
+}
+
 /** Rows of the seed's figures 1 and 4, as they are typed. */
 const hoop = {
   constants: [["m mass", "10", "g"], ["g gravity", "981", "cm/s2"], ["R radius", "30", "cm"]],
@@ -546,7 +814,7 @@ const rolling = {
     ["Sign(Ving)", "0"], ["Fx friction", "0"], ["Ax acceler.", "0"], ["M moment", "0"], ["Angle accel.", "0"]],
   predicates: [["Ving > 0", "Ving > 0"]],
   situations: [["slide", "h < R, Ving > 0"]],
-  rules: readFileSync(join(root, "models/rules/hoop_rolling.rules.md"), "utf8").split("## Rules")[1].split("\n")
+  rules: readFileSync(join(root, "models/rules/hoop_rolling.rules.md"), "utf8").split("## Rules")[1].split("\n## ")[0].split("\n")
     .filter((l) => /^\| \d/.test(l)).map((l) => l.split("|").slice(1, -1).map((c) => c.trim())),
 };
 
@@ -602,7 +870,9 @@ async function newPage(browser, form, address = form.address, context = null) {
 const folder = mkdtempSync(join(tmpdir(), "saltus-workbench-"));
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 let failed = 0;
-for (const form of [await serve(folder), fromDisk()].filter(Boolean)) {
+const wanted = process.env.SALTUS_FORM; // "serve" or "page": only that one
+const forms = [wanted === "page" ? null : await serve(folder), wanted === "serve" ? null : fromDisk()];
+for (const form of forms.filter(Boolean)) {
   for (const [name, test] of Object.entries(tests)) {
     if (only && !name.includes(only)) continue;
     const bench = await newPage(browser, form);

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+//
+// The list of models: the user's own, those of the folder, the gallery; and what a new one begins with.
+import { byId, make } from "./dom";
+import { Entry, Store } from "./store";
+import { getLanguage, say } from "./words";
+
+export interface ModelsHost {
+  readonly modelName: string; // of the one that is open
+  openModel(path: string): void;
+  create(proposal: string, text: string): void;
+  remove(path: string): void;
+  upload(): void;
+}
+
+interface Template {
+  name: string;
+  file: string;
+  text: () => string;
+}
+
+const BALL = `// A ball that bounces.
+const g = 9.81, k = 0.8;
+control k = 0:1;
+
+y' = v;    y(t0) = 10;
+v' = -g;   v(t0) = 0;
+
+state bounce [y <= 0] && [v < 0] { v(t0) = -k * v; } from init, bounce;
+
+animate { line(-3, 0, 3, 0); circle(0, y + 0.4, 0.4); }
+experiment { end = 8; }
+`;
+const SWITCH = `// A room that is heated when it is too cold.
+const outside = 5, power = 30, low = 19, high = 21;
+
+T' = (outside - T)/10 + heat;   T(t0) = 15;
+heat(t0) = power/10;
+
+automaton heater {
+  state off [T >= high] { set heat = 0; } from init, on;
+  state on  [T <= low]  { set heat = power/10; } from off;
+}
+
+experiment { end = 20; }
+`;
+const PENDULUM = `// A pendulum in Cartesian coordinates: the rod is a constraint, N its force.
+const l = 1, m = 1;
+
+x' = u;            x(t0) = 1;
+y' = v;            y(t0) ~ 0;
+m*u' = -N*x/l;     u(t0) ~ 0;
+m*v' = -N*y/l - m*g;
+x*x + y*y = l*l;
+
+animate { line(0, 0, x, y); circle(x, y, 0.08, "tomato"); trace(x, y); }
+experiment { end = 5; }
+`;
+const EMPTY = `x' = -x;   x(t0) = 1;
+
+experiment { end = 5; }
+`;
+const TABLES = {
+  en: `# A new model
+
+## Constants
+
+| name | value | unit |
+|---|---|---|
+
+## States
+
+| name | initial | unit |
+|---|---|---|
+
+## Predicates
+
+| name | relation |
+|---|---|
+
+## Situations
+
+| situation | when |
+|---|---|
+
+## Rules
+
+| # | variable | procedure | coefficient | argument 1 | argument 2 | situation | parameter | value |
+|---|---|---|---|---|---|---|---|---|
+`,
+  ru: `# Новая модель
+
+## Константы
+
+| имя | значение | единица |
+|---|---|---|
+
+## Состояния
+
+| имя | начальное | единица |
+|---|---|---|
+
+## Предикаты
+
+| имя | отношение |
+|---|---|
+
+## Ситуации
+
+| ситуация | если |
+|---|---|
+
+## Правила
+
+| № | переменная | процедура | коэфф. | аргумент 1 | аргумент 2 | ситуация | имя параметра | значение |
+|---|---|---|---|---|---|---|---|---|
+`,
+};
+
+const TEMPLATES: Template[] = [
+  { name: "New model", file: "model.lisma", text: () => BALL },
+  { name: "New rule tables", file: "model.rules.md", text: () => TABLES[getLanguage()] },
+  { name: "Automaton", file: "switch.lisma", text: () => SWITCH },
+  { name: "Constraint", file: "pendulum.lisma", text: () => PENDULUM },
+  { name: "Empty", file: "model.lisma", text: () => EMPTY },
+];
+
+export class ModelMenu {
+  constructor(
+    private readonly store: Store,
+    private readonly host: ModelsHost,
+  ) {
+    const button = byId("models-button");
+    button.addEventListener("click", () => void this.toggle());
+    document.addEventListener("pointerdown", (event) => {
+      const inside = event.target instanceof Node && (byId("models").contains(event.target) || button.contains(event.target));
+      if (!inside && this.isOpen) void this.toggle();
+    });
+    byId("models").addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  get isOpen(): boolean {
+    return !byId("models").hidden;
+  }
+
+  close(): void {
+    byId("models").hidden = true;
+    byId("models-button").setAttribute("aria-expanded", "false");
+  }
+
+  async toggle(): Promise<void> {
+    if (this.isOpen) {
+      this.close();
+      byId("models-button").focus();
+      return;
+    }
+    const box = byId("models");
+    box.hidden = false;
+    byId("models-button").setAttribute("aria-expanded", "true");
+    const entries = await this.store.list();
+    const find = make("input", { type: "search", placeholder: say("find a model"), "aria-label": say("find a model") });
+    const list = make("div", { class: "list" });
+    const fill = (): void => this.fill(list, entries, find.value);
+    find.addEventListener("input", fill);
+    fill();
+    const fresh = TEMPLATES.map((t) => make("button", { click: () => this.make(t) }, say(t.name)));
+    box.replaceChildren(make("div", { class: "head" }, find, ...fresh, make("button", { click: () => this.leave(() => this.host.upload()) }, say("From a file"))), list);
+    find.focus();
+  }
+
+  private make(template: Template): void {
+    this.leave(() => this.host.create(template.file, template.text()));
+  }
+
+  private leave(action: () => void): void {
+    this.close();
+    action();
+  }
+
+  private fill(list: HTMLElement, entries: Entry[], text: string): void {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    list.replaceChildren();
+    for (const [place, heading] of [["own", "My models"], ["folder", "Folder"], ["gallery", "Gallery"]] as const) {
+      const found = entries.filter((e) => e.place === place && words.every((w) => `${e.path} ${e.title}`.toLowerCase().includes(w)));
+      if (!found.length) continue;
+      list.append(make("h3", {}, say(heading)), ...found.map((e) => this.item(e)));
+    }
+  }
+
+  private item(e: Entry): HTMLElement {
+    const open = make("button", {
+      class: "item", "aria-current": String(e.path === this.host.modelName), click: () => this.leave(() => this.host.openModel(e.path)),
+    }, e.path.replace(/^gallery\//, ""), e.title ? make("small", {}, e.title) : null);
+    if (e.place !== "own") return open;
+    return make("div", { class: "own" }, open,
+      make("button", { class: "mini", title: say("remove"), "aria-label": `${say("remove")} ${e.path}`, click: () => this.leave(() => this.host.remove(e.path)) }, "×"));
+  }
+
+  /** Arrows go through the list; Escape closes it. */
+  private onKey(event: KeyboardEvent): void {
+    if (event.key === "Escape") {
+      void this.toggle();
+      event.stopPropagation();
+      return;
+    }
+    const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (!by) return;
+    const items = [...byId("models").querySelectorAll<HTMLElement>("input, .item")];
+    const at = items.indexOf(document.activeElement as HTMLElement);
+    items[Math.min(items.length - 1, Math.max(0, at + by))]?.focus();
+    event.preventDefault();
+  }
+}
