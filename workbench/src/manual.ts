@@ -216,7 +216,8 @@ export class Manual {
       const title = s.title.toLowerCase();
       const body = s.lines.join("\n").toLowerCase();
       const all = words.every((w) => title.includes(w) || body.includes(w));
-      return { s, score: all ? words.reduce((sum, w) => sum + (title.includes(w) ? 10 : 0) + Math.min(5, body.split(w).length - 1), 0) : 0 };
+      const weight = s.page === "diagnostics.md" ? 0.2 : 1; // messages are found by their codes
+      return { s, score: !all ? 0 : weight * words.reduce((sum, w) => sum + (title.includes(w) ? 10 : 0) + Math.min(5, body.split(w).length - 1), 0) };
     }).filter((f) => f.score > 0).sort((a, b) => b.score - a.score).slice(0, 30);
     this.body.replaceChildren(found.length ? this.list(found.map((f) => f.s)) : make("p", { class: "empty" }, say("nothing was found")));
   }

@@ -157,15 +157,16 @@ export class ModelMenu {
     const box = byId("models");
     box.hidden = false;
     byId("models-button").setAttribute("aria-expanded", "true");
-    const entries = await this.store.list();
     const find = make("input", { type: "search", placeholder: say("find a model"), "aria-label": say("find a model") });
     const list = make("div", { class: "list" });
-    const fill = (): void => this.fill(list, entries, find.value);
-    find.addEventListener("input", fill);
-    fill();
     const fresh = TEMPLATES.map((t) => make("button", { click: () => this.make(t) }, say(t.name)));
     box.replaceChildren(make("div", { class: "head" }, find, ...fresh, make("button", { click: () => this.leave(() => this.host.upload()) }, say("From a file"))), list);
     find.focus();
+    // the field takes letters while the folder is still looked up
+    const entries = await this.store.list();
+    const fill = (): void => this.fill(list, entries, find.value);
+    find.addEventListener("input", fill);
+    fill();
   }
 
   private make(template: Template): void {
