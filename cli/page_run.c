@@ -22,6 +22,7 @@
 #define COLUMNS_MAX    300u  // quantities that are handed to the page
 #define AUTOMATA_MAX   32u
 #define CHANGES_MAX    100000u
+#define COSTS_SHOWN    12u
 
 static double wall_clock(void) {
   struct timespec now;
@@ -311,6 +312,9 @@ static void choose_grid(PageRun* run, const SltModel* model, const Json* json,
   run->t_start = number_of(json, request, "start", start);
   run->t_end = number_of(json, request, "until", isnan(e.end) ? 10.0 : e.end);
   uint32_t samples = json_count(json_member(json, request, "samples"), SAMPLES_MAX);
+  // rows as close as the model asks for, and never fewer than a picture needs
+  double asked = isnan(e.every) ? 0.0 : (run->t_end - run->t_start) / e.every;
+  if (samples == 0 && asked > SAMPLES) samples = (uint32_t)fmin(ceil(asked), SAMPLES_MAX);
   const JsonNode* window = json_member(json, request, "window");
   run->grid =
       (PageGrid){.begin = run->t_start, .end = run->t_end, .count = samples ? samples : SAMPLES};
@@ -334,6 +338,7 @@ static bool create_run(Page* page, PageRun* run, const Json* json, const JsonNod
   if (status >= 0) status = slt_sim_create(page->model, &options, &run->sim);
   if (status >= 0) status = find_columns(run, page->model);
   if (status >= 0) status = listen_to(run, page->model);
+  if (status >= 0) status = slt_sim_note_costs(run->sim);
   if (status < 0) {
     page_refuse(page->reply, "%s", problem ? problem : slt_status_text(status));
     return false;
@@ -488,6 +493,32 @@ static void put_statistics(PageRun* run, Text* out) {
   text_put_format(out, "}");
 }
 
+/// Relations and variables that cost most, the dearest first.
+static void put_costs(const PageRun* run, SltCostOf of, const char* name, Text* out) {
+  SltCost best[COSTS_SHOWN];
+  size_t count = 0;
+  for (uint32_t i = 0; i < slt_sim_cost_count(run->sim, of); i++) {
+    SltCost cost = slt_sim_cost(run->sim, of, i);
+    if (cost.steps == 0) continue;
+    if (count < COSTS_SHOWN)
+      count++;
+    else if (best[count - 1].steps >= cost.steps)
+      continue;
+    size_t at = count - 1;
+    for (; at > 0 && best[at - 1].steps < cost.steps; at--)
+      best[at] = best[at - 1];
+    best[at] = cost;
+  }
+  text_put_format(out, ",\"%s\":[", name);
+  for (size_t i = 0; i < count; i++) {
+    text_put_format(out, "%s{\"steps\":%llu,\"line\":%u,\"name\":", i ? "," : "",
+                    (unsigned long long)best[i].steps, best[i].line);
+    text_put_json(out, best[i].name, strlen(best[i].name));
+    text_put(out, "}", 1);
+  }
+  text_put(out, "]", 1);
+}
+
 static void put_changes(const PageRun* run, Text* out) {
   text_put_format(out, ",\"changes\":[");
   for (uint32_t i = 0; i < run->change_count; i++) {
@@ -548,6 +579,10 @@ static void put_answer(Page* page) {
   text_put_format(out, "]");
   run->warnings.length = 0;
   put_statistics(run, out);
+  if (run->state != PAGE_RUNNING) {
+    put_costs(run, SLT_COST_OF_RELATION, "relations", out);
+    put_costs(run, SLT_COST_OF_VARIABLE, "limits", out);
+  }
   put_changes(run, out);
   if (run->state == PAGE_FAILED) put_error(run, out);
 }

@@ -646,6 +646,23 @@ typedef struct SltStatistics {
 
 SLT_API SltStatistics slt_sim_statistics(const SltSim* sim);
 
+/// What one relation or one variable has cost: where to look when a run is slow.
+typedef struct SltCost {
+  const char* name;  ///< text of the relation, or name of the variable; lives as long as the run
+  uint32_t line;     ///< of the relation in the model; 0: none
+  uint64_t steps;    ///< over which the relation was followed closely; in which the variable had
+                     ///< the largest error by its tolerance, which decides about the next step
+} SltCost;
+
+typedef enum SltCostOf { SLT_COST_OF_RELATION, SLT_COST_OF_VARIABLE } SltCostOf;
+
+/// Count from now on; without it nothing is counted. Snapshots do not hold the counts.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_sim_note_costs(SltSim* sim);
+/// Number of relations or variables, and what one of them has cost (index < count).
+SLT_API uint32_t slt_sim_cost_count(const SltSim* sim, SltCostOf of);
+SLT_API SltCost slt_sim_cost(const SltSim* sim, SltCostOf of, uint32_t index);
+
 /// An integration method.
 typedef struct SltMethod {
   const char* name;
@@ -890,7 +907,8 @@ SLT_API void slt_figure_event(void* figure, const SltEvent* event);
 SLT_API const char* slt_figure_missing(SltFigure* figure);
 /// Draw.
 /// @param colour  on the terminal: use colours.
-/// @return SLT_OK, SLT_ERR_NOT_FOUND (see slt_figure_missing()), SLT_ERR_ARGUMENT (nothing to draw),
+/// @return SLT_OK, SLT_ERR_NOT_FOUND (see slt_figure_missing()), SLT_ERR_ARGUMENT (nothing to
+/// draw),
 ///         SLT_ERR_UNSUPPORTED (PNG or PDF without cairo), SLT_ERR_NOMEM, or the writer's error.
 SLT_API SltStatus slt_figure_write(SltFigure* figure, SltPlotFormat format, bool colour,
                                    SltWriter writer);

@@ -502,6 +502,27 @@ SltStatistics slt_sim_statistics(const SltSim* sim) {
   return sim ? eng_statistics(sim->engine) : (SltStatistics){.method = ""};
 }
 
+SltStatus slt_sim_note_costs(SltSim* sim) {
+  return sim ? eng_costs_begin(sim->engine) : SLT_ERR_ARGUMENT;
+}
+
+uint32_t slt_sim_cost_count(const SltSim* sim, SltCostOf of) {
+  if (!sim) return 0;
+  return of == SLT_COST_OF_RELATION ? sim->model->atom_count : sim->model->var_count;
+}
+
+SltCost slt_sim_cost(const SltSim* sim, SltCostOf of, uint32_t index) {
+  if (index >= slt_sim_cost_count(sim, of)) return (SltCost){.name = ""};
+  if (of == SLT_COST_OF_VARIABLE) {
+    return (SltCost){.name = sim->model->vars[index].name.data,
+                     .steps = eng_cost_of_variable(sim->engine, index)};
+  }
+  const ModelAtom* atom = &sim->model->atoms[index];
+  return (SltCost){.name = atom->written->text.data,
+                   .line = atom->written->line,
+                   .steps = eng_cost_of_relation(sim->engine, index)};
+}
+
 uint32_t slt_method_count(void) {
   return num_method_count();
 }

@@ -150,6 +150,11 @@ bool eng_param_given(const EngSim* sim, uint32_t param);
 bool eng_start_given(const EngSim* sim, uint32_t start);
 
 SltStatistics eng_statistics(EngSim* sim);
+/// Count from now on what relations and states cost.
+SltStatus eng_costs_begin(EngSim* sim);
+/// Steps over which a relation was followed; steps that the error of a variable decided about.
+uint64_t eng_cost_of_relation(const EngSim* sim, uint32_t atom);
+uint64_t eng_cost_of_variable(const EngSim* sim, uint32_t var);
 
 #define ENG_MESSAGE_MAX 2000
 #define ENG_HINT_MAX    400

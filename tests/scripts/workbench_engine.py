@@ -128,6 +128,30 @@ class Models(unittest.TestCase):
                 self.assertEqual([row[1 + c] for c in circle], [0, row[1 + height], 30])
 
 
+class Costs(unittest.TestCase):
+    def test_named(self):
+        """What is followed at every step, and the one fast state, are named first."""
+        text = """x' = 50*cos(50*time); x(t0) = 0; slow' = 1e-3; slow(t0) = 0;
+state on [x >= 0.5] { } from init, off;
+state off [x <= -0.5] { } from on;
+experiment { end = 2; }
+"""
+        with Engine() as engine:
+            engine.compile("m.lisma", text)
+            answer, _ = engine.run()
+            self.assertEqual({c["name"] for c in answer["relations"]}, {"x >= 0.5", "x <= -0.5"})
+            self.assertEqual({c["line"] for c in answer["relations"]}, {2, 3})
+            self.assertEqual(answer["limits"][0]["name"], "x")
+            self.assertGreater(answer["limits"][0]["steps"], 0.7 * answer["statistics"]["steps"])
+
+    def test_rows_as_close_as_asked(self):
+        with Engine() as engine:
+            for every, count in ((1e-4, 10001), (0.5, 1001)):
+                engine.compile("m.lisma", f"x' = 1; experiment {{ end = 1; every = {every}; }}")
+                answer, numbers = engine.run()
+                self.assertEqual(len(rows(answer, numbers)), count)
+
+
 class Files(unittest.TestCase):
     def test_exports(self):
         """What the page writes has the rows of the command line, with the changes of the run."""

@@ -285,6 +285,31 @@ TEST(create_checks_its_options) {
   slt_model_free(model);
 }
 
+TEST(costs_have_names) {
+  SltModel* model = compile("x' = 50*cos(50*time); x(t0) = 0; slow' = 1e-3; slow(t0) = 0;\n"
+                            "state up [x >= 0.5] { } from init;\n");
+  SltSim* sim = create(model);
+  CHECK(slt_sim_note_costs(sim) == SLT_OK, "counting begins");
+  CHECK(slt_sim_start(sim) >= 0, "it starts");
+  while (slt_sim_advance(sim, 2.0, NULL) == SLT_EVENT) {
+  }
+  CHECK(slt_sim_cost_count(sim, SLT_COST_OF_RELATION) == 1, "one relation");
+  SltCost relation = slt_sim_cost(sim, SLT_COST_OF_RELATION, 0);
+  CHECK(strcmp(relation.name, "x >= 0.5") == 0 && relation.line == 2, "it has its text and line");
+  CHECK(relation.steps > 0, "it was followed");
+  uint64_t fast = 0;
+  uint64_t slow = 0;
+  for (uint32_t i = 0; i < slt_sim_cost_count(sim, SLT_COST_OF_VARIABLE); i++) {
+    SltCost cost = slt_sim_cost(sim, SLT_COST_OF_VARIABLE, i);
+    if (strcmp(cost.name, "x") == 0) fast = cost.steps;
+    if (strcmp(cost.name, "slow") == 0) slow = cost.steps;
+  }
+  CHECK(fast > slow, "the fast equation decides about the steps");
+  CHECK(slt_sim_cost(sim, SLT_COST_OF_RELATION, 7).steps == 0, "there is no such relation");
+  slt_sim_free(sim);
+  slt_model_free(model);
+}
+
 TEST(calls_without_a_run) {
   SltQuantity q = {SLT_KIND_VARIABLE, 0, 0};
   char buffer[8];
@@ -307,6 +332,9 @@ TEST(calls_without_a_run) {
   CHECK(slt_sim_snapshot_restore(NULL, buffer, sizeof buffer) == SLT_ERR_ARGUMENT, "restore");
   CHECK(slt_sim_error(NULL).status == SLT_OK, "error");
   CHECK(slt_sim_statistics(NULL).steps == 0, "statistics");
+  CHECK(slt_sim_note_costs(NULL) == SLT_ERR_ARGUMENT, "note_costs");
+  CHECK(slt_sim_cost_count(NULL, SLT_COST_OF_RELATION) == 0, "cost_count");
+  CHECK(slt_sim_cost(NULL, SLT_COST_OF_VARIABLE, 0).steps == 0, "cost");
   slt_sim_on_event(NULL, NULL, NULL);
   slt_sim_on_step(NULL, NULL, NULL);
   slt_sim_on_warning(NULL, NULL, NULL);

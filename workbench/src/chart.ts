@@ -205,6 +205,21 @@ export class Chart {
     return near && near.from <= from && to <= near.to && this.x === null ? near.rows : run.rows;
   }
 
+  /** Where each row of a quantity stands in the picture, pixels: what a drawing of all points would be made of. */
+  places(name: string): { x: number[]; y: number[] } {
+    const run = this.host.run;
+    const rows = run ? this.rowsOf(run) : null;
+    const column = run ? run.column(name) : -1;
+    const places: { x: number[]; y: number[] } = { x: [], y: [] };
+    if (!rows || column < 0) return places;
+    const [begin, end] = [Math.max(0, rows.find(this.host.range.from) - 1), Math.min(rows.length, rows.find(this.host.range.to, true) + 1)];
+    for (let i = begin; i < end; i++) {
+      places.x.push(this.px(rows.time.values[i], this.host.range));
+      places.y.push(this.py(rows.columns[column].values[i]));
+    }
+    return places;
+  }
+
   // ---- drawing -----------------------------------------------------------------------------------
 
   private px(t: number, range: Range): number {

@@ -10,6 +10,7 @@ export interface CostsHost {
   run: Run | null;
   showCurve(column: string): void;
   selectEvent(event: EventRecord): void;
+  goToLine(line: number): void;
 }
 
 function number(value: number | string | undefined): string {
@@ -37,7 +38,7 @@ export class Costs {
   show(): void {
     const run = this.host.run;
     if (!run) return;
-    this.element.replaceChildren(this.work(run), this.often(run), ...(run.column(ENERGY) >= 0 ? [this.energy(run)] : []));
+    this.element.replaceChildren(this.work(run), this.dearest(run), this.often(run), ...(run.column(ENERGY) >= 0 ? [this.energy(run)] : []));
   }
 
   private work(run: Run): HTMLElement {
@@ -55,6 +56,19 @@ export class Costs {
     if (least) rows.push([say("shortest step"), `${short(least.step, 4)} · t = ${short(least.from, 4)} … ${short(least.to, 4)}`]);
     return make("section", {}, make("h3", {}, say("Work")), make("table", {}, ...rows.map(([a, b]) => make("tr", {}, make("td", {}, a), make("td", { class: "number" }, b)))),
       make("button", { click: () => this.host.showCurve(STEP) }, say("chart of step sizes")));
+  }
+
+  /** What the work is spent on: conditions that had to be followed, equations that keep the steps short. */
+  private dearest(run: Run): HTMLElement {
+    const steps = Number(run.statistics.steps) || 1;
+    const share = (n: number): string => `${Math.round((100 * n) / steps)} %`;
+    const guards = run.relations.map((c) => make("tr", {}, make("td", { class: "number" }, share(c.steps)),
+      make("td", { class: "code" }, make("button", { class: "mini", click: () => this.host.goToLine(c.line) }, c.name.replaceAll("`", "")))));
+    const equations = run.limits.map((c) => make("tr", {}, make("td", { class: "number" }, share(c.steps)),
+      make("td", {}, make("button", { class: "mini", click: () => this.host.showCurve(c.name) }, c.name))));
+    const table = (rows: HTMLElement[]): HTMLElement => (rows.length ? make("table", {}, ...rows) : make("p", {}, say("none")));
+    return make("section", { class: "dearest" }, make("h3", {}, say("Conditions that were followed, by steps")), table(guards),
+      make("h3", {}, say("Equations that kept the steps short")), table(equations));
   }
 
   /** Each event ends a step and begins another: what fires most costs most. */

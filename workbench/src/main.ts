@@ -870,19 +870,24 @@ class Workbench implements Listener, ChartHost {
   changed(): void {
     if (this.dirty) return;
     this.dirty = true;
-    requestAnimationFrame(() => {
-      this.dirty = false;
-      const theme = readTheme();
-      this.showVariables();
-      this.bands.draw(this.run, this.range, this.cursor);
-      this.charts.forEach((chart, i) => chart.draw(theme, i === this.charts.length - 1));
-      if (!byId("stage").hidden) this.drawing.draw();
-      if (this.run) this.parameters.gauge(this.run, this.cursor ?? this.run.t);
-      if (this.changedAt) {
-        this.lastLatency = performance.now() - this.changedAt;
-        if (!this.run?.unfinished) this.changedAt = 0;
-      }
-    });
+    requestAnimationFrame(() => this.drawNow());
+  }
+
+  /** Everything that moves; how long it took, in ms. */
+  drawNow(): number {
+    const begun = performance.now();
+    this.dirty = false;
+    const theme = readTheme();
+    this.showVariables();
+    this.bands.draw(this.run, this.range, this.cursor);
+    this.charts.forEach((chart, i) => chart.draw(theme, i === this.charts.length - 1));
+    if (!byId("stage").hidden) this.drawing.draw();
+    if (this.run) this.parameters.gauge(this.run, this.cursor ?? this.run.t);
+    if (this.changedAt) {
+      this.lastLatency = performance.now() - this.changedAt;
+      if (!this.run?.unfinished) this.changedAt = 0;
+    }
+    return performance.now() - begun;
   }
 
   // ---- panels ------------------------------------------------------------------------------------
@@ -1131,5 +1136,10 @@ class Workbench implements Listener, ChartHost {
 
 setLanguage((localStorage.getItem("saltus.language") ?? (navigator.language.startsWith("ru") ? "ru" : "en")) === "ru" ? "ru" : "en");
 const workbench = new Workbench();
-(window as unknown as { saltus: object }).saltus = { look: () => workbench.look() };
+(window as unknown as { saltus: object }).saltus = {
+  look: () => workbench.look(),
+  zoom: (from: number, to: number) => workbench.zoom({ from, to }),
+  frame: () => workbench.drawNow(),
+  places: (name: string) => workbench.shownCharts.find((c) => c.names.includes(name))?.places(name),
+};
 void workbench.begin();

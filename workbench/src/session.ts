@@ -74,6 +74,13 @@ export interface Change {
   value: number;
 }
 
+/** What one relation or variable has cost, in steps. */
+export interface Cost {
+  name: string;
+  line: number;
+  steps: number;
+}
+
 export type Values = Record<string, number>;
 export type RunState = "running" | "done" | "stopped" | "failed";
 
@@ -91,6 +98,8 @@ export class Run {
   warnings: string[] = [];
   failure: { code: string; line: number; text: string } | null = null;
   statistics: Record<string, number | string> = {};
+  relations: Cost[] = []; // that were followed most
+  limits: Cost[] = []; // variables whose error decided about most steps
   detail: { from: number; to: number; rows: Rows } | null = null; // rows closer to each other, where one looks
   wall = 0;
   live = false; // values changed now take effect now
@@ -141,6 +150,8 @@ interface RunAnswer {
   story: string;
   warnings: string[];
   statistics: Record<string, number | string>;
+  relations?: Cost[];
+  limits?: Cost[];
   changes: Change[];
   constants?: Values;
   columns?: string[];
@@ -327,6 +338,8 @@ export class Session {
     run.end = answer.end;
     run.changes = answer.changes;
     run.statistics = answer.statistics;
+    run.relations = answer.relations ?? run.relations;
+    run.limits = answer.limits ?? run.limits;
     run.warnings.push(...answer.warnings);
     if (answer.constants) run.constants = { ...this.controlled(run), ...answer.constants };
     if (answer.failure) run.failure = answer.failure;

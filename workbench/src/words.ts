@@ -161,6 +161,8 @@ const russian: Record<string, string> = {
   "shortest step": "наименьший шаг",
   "step size": "длина шага",
   "chart of step sizes": "график длины шага",
+  "Conditions that were followed, by steps": "Условия, за которыми следили (доля шагов)",
+  "Equations that kept the steps short": "Уравнения, определявшие длину шага",
   "What fired most": "Чаще всего",
   Energy: "Энергия",
   energy: "энергия",

@@ -359,6 +359,10 @@ experiment { end = 3; }
     await bench.page.click("#panel-tabs >> text=Costs");
     const costs = await bench.page.textContent(".costs");
     assert.match(costs, /changed by events-36/);
+    // the conditions and equations that the work was spent on have names
+    const dearest = await bench.page.textContent(".dearest");
+    assert.match(dearest, /%y <= 0/);
+    assert.match(dearest, /short.*%[yv]/);
     await bench.page.click("text=chart of the energy");
     const look = await bench.until((look) => look.charts.some((c) => c[0] === "{energy}"));
     assert.equal(look.charts.length, 3);
@@ -737,6 +741,45 @@ experiment { end = 3; }
     await bench.until((look) => look.range.to === 14);
   },
 
+  async pictures_hide_nothing(bench) {
+    // a curve with jumps, spikes of a step, accumulating events, over 21 000 rows
+    await bench.write(`const k = 0.9;
+y' = v; y(t0) = 1; v' = -10; v(t0) = 0;
+state bounce [y <= 0] && [v < 0] { v(t0) = -k*v; } from init, bounce;
+n(t0) = 0; s' = 40*cos(40*time); s(t0) = 0;
+every 0.003 { set n = if(n < 0.5, 1 + 5*abs(s), 0); }
+experiment { end = 20; out = n, y; }
+`);
+    await bench.until((look) => look.state === "done" && look.t === 20 && look.charts.flat().includes("n"));
+    const found = await bench.page.evaluate(envelopes, { zooms: 1000, names: ["n", "y"] });
+    assert.deepEqual(found.problems, []);
+    assert.ok(found.dense > 200 && found.sparse > 100, JSON.stringify(found));
+    console.log(`  1000 zooms: ${found.dense} of envelopes, ${found.sparse} of single rows, ${found.marks} marks of events`);
+  },
+
+  async a_million_rows(bench) {
+    await bench.write(`for i = 1:10 { x[i]' = i*cos(i*time*300); x[i](t0) = 0; }
+experiment { end = 10; every = 1e-5; }
+`);
+    await bench.until((look) => look.state === "done" && look.rows >= 1_000_000);
+    for (let i = 1; i <= 10; i++) {
+      const chip = bench.page.locator("#variables .chip", { hasText: new RegExp(`^x${i}$`) });
+      if ((await chip.getAttribute("aria-pressed")) === "false") await chip.click();
+    }
+    const { charts } = await bench.until((look) => look.charts.flat().length === 10);
+    assert.equal(charts.flat().length, 10);
+    const times = await bench.page.evaluate(() => {
+      const times = [];
+      for (let i = 0; i < 120; i++) {
+        const span = 10 * 0.97 ** i;
+        window.saltus.zoom(Math.sin(i) + 5 - span / 2, Math.sin(i) + 5 + span / 2);
+        times.push(window.saltus.frame());
+      }
+      return times.slice(5).sort((a, b) => a - b);
+    });
+    console.log(`  a million rows in ten channels: a frame takes ${times[57].toFixed(1)} ms, 95 of 100 at most ${times[109].toFixed(1)} ms`);
+  },
+
   async looks(bench) {
     // other sizes, languages and colours, to be looked at
     await bench.open("hoop.rules.md");
@@ -759,6 +802,101 @@ experiment { end = 3; }
     await bench.page.setViewportSize({ width: 1280, height: 800 });
   },
 };
+
+/** Zoom at random and compare what is drawn with all rows; runs in the page. What is drawn covers every row in its place, and
+ * nothing is drawn where the line through all rows is not. */
+function envelopes({ zooms, names }) {
+  let seed = 5;
+  const next = () => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 4294967296;
+  const proto = CanvasRenderingContext2D.prototype;
+  const { moveTo, lineTo, fillRect } = proto;
+  let drawn = new Map(); // by canvas: pieces of lines and marks
+  let at = [0, 0];
+  const of = (context) => {
+    if (!drawn.has(context.canvas)) drawn.set(context.canvas, { pieces: [], marks: [] });
+    return drawn.get(context.canvas);
+  };
+  proto.moveTo = function (x, y) {
+    at = [x, y];
+    of(this).pieces.push([x, y, x, y, this.strokeStyle]);
+    moveTo.call(this, x, y);
+  };
+  proto.lineTo = function (x, y) {
+    of(this).pieces.push([at[0], at[1], x, y, this.strokeStyle]);
+    at = [x, y];
+    lineTo.call(this, x, y);
+  };
+  proto.fillRect = function (x, y, w, h) {
+    of(this).marks.push([x, w]);
+    fillRect.call(this, x, y, w, h);
+  };
+  /** Lowest and highest of a line in each pixel column. */
+  const cover = (pieces, width) => {
+    const low = new Float64Array(width).fill(Infinity);
+    const high = new Float64Array(width).fill(-Infinity);
+    for (const [x0, y0, x1, y1] of pieces) {
+      if (Number.isNaN(y0 + y1)) continue;
+      const [a, b] = x0 <= x1 ? [x0, x1] : [x1, x0];
+      for (let c = Math.max(0, Math.floor(a)); c <= Math.min(width - 1, Math.floor(b)); c++) {
+        for (const x of [Math.max(a, c), Math.min(b, c + 1)]) {
+          const y = x1 === x0 ? y0 : y0 + ((x - x0) / (x1 - x0)) * (y1 - y0);
+          low[c] = Math.min(low[c], y);
+          high[c] = Math.max(high[c], y);
+        }
+        if (x0 === x1) {
+          low[c] = Math.min(low[c], y0, y1);
+          high[c] = Math.max(high[c], y0, y1);
+        }
+      }
+    }
+    return [low, high];
+  };
+  const problems = [];
+  let [dense, sparse, marks] = [0, 0, 0];
+  const { t: end, events } = window.saltus.look();
+  for (let z = 0; z < zooms && problems.length < 5; z++) {
+    const span = end * 10 ** (-3.5 * next());
+    const from = (end - span) * next();
+    window.saltus.zoom(from, from + span);
+    drawn = new Map();
+    window.saltus.frame();
+    const name = names[z % names.length];
+    const chart = [...document.querySelectorAll(".chart")].find((c) => c.querySelector(`.chip[data-name="${name}"]`));
+    const canvas = chart.querySelector("canvas");
+    const colour = getComputedStyle(chart.querySelector(".chip i")).backgroundColor;
+    const { pieces, marks: rects } = drawn.get(canvas);
+    const probe = canvas.getContext("2d");
+    probe.strokeStyle = colour;
+    const curve = pieces.filter((p) => p[4] === probe.strokeStyle);
+    const { x, y } = window.saltus.places(name);
+    const [left, right] = [62, canvas.clientWidth - 14];
+    if (x.length > 3 * (right - left)) dense++;
+    else sparse++;
+    const width = canvas.clientWidth;
+    const [low, high] = cover(curve, width);
+    const [allLow, allHigh] = cover(x.slice(1).map((v, i) => [x[i], y[i], v, y[i + 1]]), width);
+    for (let i = 0; i < x.length; i++) {
+      if (x[i] < left || x[i] >= right || Number.isNaN(y[i])) continue;
+      const c = Math.floor(x[i]);
+      const near = [c, Math.max(0, c - 1), Math.min(width - 1, c + 1)]; // a row on the edge of a pixel may be drawn in the next
+      if (!near.some((k) => low[k] <= y[i] + 0.6 && high[k] >= y[i] - 0.6)) problems.push(`zoom ${z} of ${name}: row ${i} at ${x[i]}, ${y[i]} is not covered by ${low[c]} ... ${high[c]}`);
+    }
+    for (let c = left + 1; c < right - 1; c++) {
+      if (low[c] > high[c]) continue;
+      const lowest = Math.min(allLow[c - 1], allLow[c], allLow[c + 1]);
+      const highest = Math.max(allHigh[c - 1], allHigh[c], allHigh[c + 1]);
+      if (low[c] < lowest - 1.1 || high[c] > highest + 1.1) problems.push(`zoom ${z} of ${name}: at ${c} drawn ${low[c]} ... ${high[c]}, rows ${lowest} ... ${highest}`);
+    }
+    const columns = new Set(rects.filter(([, w]) => w === 1.5).map(([m]) => m - left));
+    const { range } = window.saltus.look();
+    const inside = events.filter((e) => e.t >= range.from && e.t <= range.to);
+    const wanted = new Set(inside.map((e) => Math.min(right - left - 1, Math.floor(((e.t - range.from) / (range.to - range.from)) * (right - left)))));
+    if (columns.size !== wanted.size || [...wanted].some((c) => !columns.has(c))) problems.push(`zoom ${z}: ${columns.size} marks, ${wanted.size} pixels with events`);
+    marks += columns.size;
+  }
+  Object.assign(proto, { moveTo, lineTo, fillRect });
+  return { problems, dense, sparse, marks };
+}
 
 /** Texts in sight whose contrast is below 4.5 (WCAG 2, level AA); runs in the page. */
 function lowContrast() {

@@ -98,6 +98,7 @@ static EngFollower follower_of(EngSim* sim, uint32_t index) {
 /// follower is new.
 static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   EngSim* sim = f->sim;
+  if (sim->costs.on) sim->costs.relations[sim->core.mode->atoms[f->index]]++;
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     const ModelMode* mode = sim->core.mode;
     bool affine = mode->atom_class[f->index] != MODEL_CLASS_OTHER;

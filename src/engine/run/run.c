@@ -164,6 +164,7 @@ static SltStatus commit_trial(EngSim* sim) {
     status = num_stepper_accept_until(sim->stepper, sim->core.t);
   }
   note_pace(sim);
+  if (sim->costs.on) eng_costs_step(sim);
   return status;
 }
 

@@ -147,6 +147,14 @@ typedef struct EngStorage {
   size_t stepper_size;
 } EngStorage;
 
+/// What was counted on request (costs.c).
+typedef struct EngCosts {
+  bool on;
+  uint64_t* relations;  // per relation: steps over which it was followed
+  uint64_t* states;     // per place of the environment: steps that its error decided about
+  size_t relation_capacity, state_capacity;
+} EngCosts;
+
 struct EngSim {
   EngCore core;
   const Model* model;
@@ -183,6 +191,7 @@ struct EngSim {
   EngLocalTrial waiting;
   EngHistory history;
   EngReport report;
+  EngCosts costs;
   EngError error;
 };
 
@@ -194,6 +203,11 @@ SltStatus eng_instant_here(EngSim* sim, EngInstantKind kind, bool* fired);
 /// Where the flow takes them off at once, the event is at the same time: `if(time <= 0, 7, 1)` is 7
 /// at the start and 1 from there on.
 SltStatus eng_leave_boundaries(EngSim* sim, bool* fired);
+
+// ---- costs.c ------------------------------------------------------------------------------------
+
+/// The step that was just accepted: the state with the largest error.
+void eng_costs_step(EngSim* sim) __attribute__((cold));
 
 // ---- creep.c ------------------------------------------------------------------------------------
 
