@@ -3,6 +3,8 @@
 // The engine: a child process of `saltus serve`, or WebAssembly in a worker. Requests are answered one after the
 // other; see docs/notes/workbench.md for what can be asked.
 
+import { byId } from "./dom";
+
 export interface Answer {
   json: any;
   numbers: Float64Array;
@@ -132,4 +134,22 @@ export class WorkerEngine extends Engine {
       worker.postMessage({ request: body });
     });
   }
+}
+
+/** The engine inside of the page, or the one behind it; `watches`: a program in C is looked at. */
+export function openEngine(): { engine: Engine; server: ServedEngine | null; watches: boolean } {
+  const code = byId("engine-code").textContent ?? "";
+  if (code) {
+    const bytes = Uint8Array.from(atob(code), (c) => c.charCodeAt(0));
+    const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    return { engine: new WorkerEngine(byId("engine-script").textContent ?? "", unpacked), server: null, watches: false };
+  }
+  const given = /(?:^#|&)token=([0-9a-f]+)/.exec(location.hash);
+  if (given) {
+    sessionStorage.setItem("saltus.watch", /&watch/.test(location.hash) ? "yes" : "");
+    sessionStorage.setItem("saltus.token", given[1]);
+    history.replaceState(null, "", location.pathname);
+  }
+  const server = new ServedEngine(sessionStorage.getItem("saltus.token") ?? "");
+  return { engine: server, server, watches: sessionStorage.getItem("saltus.watch") === "yes" };
 }

@@ -2,13 +2,15 @@
 //
 // The workbench: puts the parts of the page together.
 import { Bands } from "./bands";
-import { Chart, ChartHost, Range, readTheme } from "./chart";
+import { Board, ChartView } from "./board";
+import { readTheme } from "./chart";
 import { Command, Commands } from "./commands";
 import { Costs } from "./costs";
 import { byId, make, quiet, short } from "./dom";
+import { askText, showHelp, toast } from "./dialogs";
 import { Drawing } from "./drawing";
 import { Editor } from "./editor";
-import { Engine, ServedEngine, WorkerEngine } from "./engine";
+import { Engine, openEngine, ServedEngine } from "./engine";
 import { EventList, eventText } from "./events";
 import { Experiments } from "./experiments";
 import { Exporter } from "./exporting";
@@ -19,7 +21,7 @@ import { Manual } from "./manual";
 import { ModelMenu } from "./models";
 import { Parameters } from "./parameters";
 import { Runs } from "./runs";
-import { EventRecord, Listener, Model, Run, Session, Settings, STEP, Values } from "./session";
+import { EventRecord, Listener, Model, Run, Session, Settings, Values } from "./session";
 import { firstGiven, Store } from "./store";
 import { Tables } from "./tables";
 import { Tour, TourView } from "./tour";
@@ -32,7 +34,7 @@ type Panel = "events" | "guards" | "automata" | "structure" | "experiments" | "c
 interface View {
   set: Values;
   until: number | null;
-  charts: { names: string[]; x: string | null; log: boolean }[];
+  charts: ChartView[];
   kept: Settings[];
 }
 
@@ -40,7 +42,7 @@ interface View {
 interface Past {
   set: Values;
   until: number | null;
-  charts: View["charts"];
+  charts: ChartView[];
   kept: Run[];
 }
 
@@ -52,28 +54,8 @@ function readView(raw: unknown): View | null {
 }
 
 const FIRST_MODEL = "gallery/ball.lisma";
-const CHARTS_FIRST = 3;
 const PATIENCE = 1500; // ms without an answer after which the page says so
-// ---- the engine and the store --------------------------------------------------------------------
-
-function openEngine(): { engine: Engine; server: ServedEngine | null; watches: boolean } {
-  const code = byId("engine-code").textContent ?? "";
-  if (code) {
-    const bytes = Uint8Array.from(atob(code), (c) => c.charCodeAt(0));
-    const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-    return { engine: new WorkerEngine(byId("engine-script").textContent ?? "", unpacked), server: null, watches: false };
-  }
-  const given = /(?:^#|&)token=([0-9a-f]+)/.exec(location.hash);
-  if (given) {
-    sessionStorage.setItem("saltus.watch", /&watch/.test(location.hash) ? "yes" : "");
-    sessionStorage.setItem("saltus.token", given[1]);
-    history.replaceState(null, "", location.pathname);
-  }
-  const server = new ServedEngine(sessionStorage.getItem("saltus.token") ?? "");
-  return { engine: server, server, watches: sessionStorage.getItem("saltus.watch") === "yes" };
-}
-
-class Workbench implements Listener, ChartHost {
+class Workbench extends Board implements Listener {
   private readonly store: Store;
   private readonly session: Session;
   private readonly editor: Editor;
@@ -95,23 +77,17 @@ class Workbench implements Listener, ChartHost {
   private readonly watched: ServedEngine | null; // not null: a program in C is looked at
   private wanted: View | null = null; // what the next run is to be looked at with
   private readonly engine: Engine;
-  private charts: Chart[] = [];
-  private colours = new Map<string, string>();
   private path = "";
   private savedText = "";
   private version: string | null = null;
   private panel: Panel = "events";
   private view: "text" | "tables" = "text";
-  private following = true; // the range shown is all of the run
   private dirty = false; // something is to be drawn
-  range: Range = { from: 0, to: 1 };
-  cursor: number | null = null;
-  run: Run | null = null;
-  kept: Run[] = [];
   lastLatency = 0; // ms from a slider to its picture
   private changedAt = 0;
 
   constructor() {
+    super();
     const { engine, server, watches } = openEngine();
     this.engine = engine;
     this.watched = watches ? server : null;
@@ -120,7 +96,7 @@ class Workbench implements Listener, ChartHost {
     this.editor = new Editor(byId("editor"), engine, {
       onText: () => this.onText(),
       onMessages: () => this.onMessages(),
-      ask: (old) => this.askText("Rename", "new name", old),
+      ask: (old) => askText("Rename", "new name", old),
       run: () => void this.session.restart(),
     });
     this.tables = new Tables(byId("tables"), this.editor, engine);
@@ -247,6 +223,7 @@ class Workbench implements Listener, ChartHost {
     this.session.set = { ...view.set };
     this.session.until = view.until;
     this.wanted = view;
+    this.remembered = view.charts;
   }
 
   /** What is set, shown and kept comes back with the model. */
@@ -261,10 +238,6 @@ class Workbench implements Listener, ChartHost {
     if (plain) this.store.dropView(this.path);
     else this.store.keepView(this.path, { set: this.session.set, until: this.session.until, charts, kept } satisfies View);
   });
-
-  private chartViews(): View["charts"] {
-    return this.charts.map((c) => ({ names: [...c.names], x: c.x, log: c.log }));
-  }
 
   /** Take back, or make again, what was set, shown and kept. */
   private travel(to: Past | null): void {
@@ -283,7 +256,7 @@ class Workbench implements Listener, ChartHost {
 
   onModel(model: Model | null, messages: { severity: string; line: number; text: string }[]): void {
     if (!model) {
-      this.wanted = null;
+      this.wanted = this.remembered = null;
       byId("status").textContent = messages.find((m) => m.severity === "error")?.text.split("\n")[0] ?? say("failed");
       byId("status").className = "failed";
       return;
@@ -295,6 +268,7 @@ class Workbench implements Listener, ChartHost {
     const another = fresh && (!this.run || this.run.columns.join("\n") !== run.columns.join("\n"));
     this.run = run;
     if (another || this.charts.length === 0) this.chooseCharts(run);
+    this.wanted = null;
     if (another && this.panel === "experiments") this.showPanel("experiments");
     byId("stage").hidden = run.model.drawing.length === 0;
     this.parameters.show(run.model, run);
@@ -418,7 +392,7 @@ class Workbench implements Listener, ChartHost {
     let version = this.version;
     if (/^(gallery|models)\/|^linked\./.test(path) && !this.store.hasFolder || path.startsWith("gallery/") || path.startsWith("linked.")) {
       const proposal = path.replace(/.*\//, "");
-      const name = await this.askText("Save", "name of the model", proposal);
+      const name = await askText("Save", "name of the model", proposal);
       if (!name) return;
       path = /\.(lisma|rules\.md)$/.test(name) ? name : name + (this.path.endsWith(".rules.md") ? ".rules.md" : ".lisma");
       version = "";
@@ -552,6 +526,10 @@ class Workbench implements Listener, ChartHost {
       const before = run.events.findLast((e) => e.t < run.t);
       void this.session.back(before ? before.t : run.start).then(() => this.events.select(run.events.length - 1));
     }
+  }
+
+  protected zoomed(): void {
+    this.refineSoon();
   }
 
   rearranged(): void {
@@ -726,67 +704,6 @@ class Workbench implements Listener, ChartHost {
 
   // ---- charts ------------------------------------------------------------------------------------
 
-  colour(name: string): string {
-    let variable = this.colours.get(name);
-    if (!variable) {
-      variable = `--series-${this.colours.size % 8}`;
-      this.colours.set(name, variable);
-    }
-    return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
-  }
-
-  private usualCharts(run: Run): string[] {
-    const all = run.quantities.map((q) => q.name);
-    const wanted = run.model.experiment.out.filter((n) => all.includes(n));
-    const byHand = new Set(run.model.controls.map((c) => c.name));
-    const kinds = new Map(run.model.names.variables.map((v) => [v.name, v.kind]));
-    const quiet = (n: string): boolean => byHand.has(n) && kinds.get(n) === "discrete"; // known to who moves it
-    return (wanted.length ? wanted : [...all.filter((n) => !quiet(n)), ...all.filter(quiet)]).slice(0, CHARTS_FIRST);
-  }
-
-  private chooseCharts(run: Run): void {
-    const before = (this.wanted?.charts ?? []).map((c) => ({ ...c, names: c.names.filter((n) => run.column(n) >= 0) })).filter((c) => c.names.length);
-    this.wanted = null;
-    if (before.length) {
-      this.charts = before.map((c) => this.restoreChart(c));
-    } else {
-      this.charts = this.usualCharts(run).map((name) => this.makeChart([name]));
-    }
-    this.placeCharts();
-  }
-
-  private makeChart(names: string[]): Chart {
-    names.forEach((name) => this.colour(name));
-    return new Chart(this, names, (chart) => {
-      this.charts = this.charts.filter((c) => c !== chart);
-      this.placeCharts();
-    });
-  }
-
-  private restoreChart({ names, x, log }: View["charts"][number]): Chart {
-    const chart = this.makeChart([...names]);
-    chart.x = x !== null && (this.run?.column(x) ?? -1) >= 0 ? x : null;
-    chart.log = log;
-    chart.describe();
-    return chart;
-  }
-
-  private placeCharts(): void {
-    byId("charts").replaceChildren(...this.charts.map((c) => c.element));
-    for (const chart of this.charts) chart.describe();
-    this.keepView();
-    this.changed();
-  }
-
-  /** A chart of something the run has beside the model's quantities. */
-  showCurve(column: string): void {
-    if (this.charts.some((c) => c.names.includes(column))) return;
-    const chart = this.makeChart([column]);
-    chart.log = column === STEP;
-    this.charts.push(chart);
-    this.placeCharts();
-  }
-
   selectEvent(event: EventRecord): void {
     this.showPanel("events");
     this.events.select(this.run?.events.indexOf(event) ?? -1);
@@ -795,56 +712,6 @@ class Workbench implements Listener, ChartHost {
   goToLine(line: number): void {
     if (this.path.endsWith(".rules.md")) this.tables.light(line);
     else this.editor.light(line);
-  }
-
-  private toggleChart(name: string): void {
-    const holding = this.charts.filter((c) => c.names.includes(name));
-    if (holding.length) holding.forEach((c) => c.remove(name));
-    else this.charts.push(this.makeChart([name]));
-    this.placeCharts();
-  }
-
-  private showVariables(): void {
-    const run = this.run;
-    const box = byId("variables");
-    const shown = new Set(this.charts.flatMap((c) => c.names));
-    const key = [...shown].join("\n") + (run?.model.path ?? "") + (run?.columns.length ?? 0);
-    if (box.dataset.key === key) return;
-    box.dataset.key = key;
-    box.replaceChildren(...(run?.quantities ?? []).map(({ name, unit }) => {
-      const chip = make("button", {
-        class: "chip", draggable: "true", title: say("drag a variable into a chart"), "aria-pressed": String(shown.has(name)),
-        click: (event: Event) => {
-          if (event instanceof MouseEvent && event.shiftKey) this.charts.at(-1)?.add(name);
-          else this.toggleChart(name);
-          this.keepView();
-        },
-      }, shown.has(name) ? make("i", { style: `background:${this.colour(name)}` }) : null, name, unit ? make("small", {}, unit) : null);
-      chip.addEventListener("dragstart", (event) => event.dataTransfer?.setData("text/plain", name));
-      return chip;
-    }));
-    const all = run?.model.names.variables.length ?? 0;
-    const shownHere = run?.quantities.length ?? 0;
-    if (all > shownHere) box.append(make("small", { title: "experiment { out = ...; }" }, `${shownHere} / ${all}`));
-  }
-
-  zoom(range: Range): void {
-    const run = this.run;
-    if (!run) return;
-    const least = Math.max(1e-12 * Math.abs(run.end), Number.MIN_VALUE * 1e10);
-    let from = Math.max(range.from, run.start);
-    let to = Math.min(range.to, Math.max(run.end, run.start + least));
-    const span = range.to - range.from;
-    // moving to the edge keeps the scale
-    if (Number.isFinite(span) && span <= run.end - run.start) {
-      if (from === run.start) to = from + span;
-      else if (to === run.end) from = to - span;
-    }
-    if (!(to - from > least)) return;
-    this.following = from <= run.start && to >= run.end;
-    this.range = { from, to };
-    this.changed();
-    this.refineSoon();
   }
 
   setCursor(t: number | null): void {
@@ -961,10 +828,6 @@ class Workbench implements Listener, ChartHost {
     return this.editor.text;
   }
 
-  get shownCharts(): Chart[] {
-    return this.charts;
-  }
-
   /** Constants, end and changes of the present run, for the engine. */
   settings(): object {
     return { ...this.session.settingsOfRun(), changes: this.run?.changes ?? [] };
@@ -1003,7 +866,7 @@ class Workbench implements Listener, ChartHost {
   }
 
   async create(proposal: string, text: string): Promise<void> {
-    const name = await this.askText("New model", "name of the model", proposal);
+    const name = await askText("New model", "name of the model", proposal);
     if (!name) return;
     const ending = proposal.endsWith(".rules.md") ? ".rules.md" : ".lisma";
     await this.showFresh(name.endsWith(ending) ? name : name + ending, text);
@@ -1029,47 +892,13 @@ class Workbench implements Listener, ChartHost {
   }
 
   private showHelp(): void {
-    const further: [string, string][] = [
-      ["F12, Ctrl+click", "to the declaration"], ["F2", "rename"], ["Ctrl+Space", "complete"], ["Shift+Alt+F", "put the layout in order"], ["Ctrl+F", "find"],
-      ["wheel, + −", "zoom a chart"], ["drag, Shift+← →", "move along the time"], ["double click, 0", "all of the run"], ["← →", "move the cursor of a chart"],
-      ["Enter", "go there (in a chart)"], ["F4", "all procedures (in a table)"], ["Alt+↑ ↓, Alt+D, Alt+O, Alt+Delete", "move, copy, switch off, remove a row"],
-    ];
-    const known = this.allCommands().filter((c) => c.keys).map((c): [string, string] => [c.keys ?? "", c.name]);
-    const rows = [...known, ...further].filter(([keys], i, all) => all.findIndex(([k]) => k === keys) === i);
-    const dialog = byId<HTMLDialogElement>("dialog");
-    const leave = (action: () => void) => () => {
-      dialog.close();
-      action();
-    };
-    dialog.replaceChildren(make("h2", {}, "Saltus"), make("p", {}, say("Write a model on the left; it is checked and run as you write. Move a slider: the run is made anew at once. Press Live to let it run at the pace of the clock and change values while it does. Click an event to read why it happened.")),
-      make("div", { class: "buttons" }, make("button", { class: "main", click: leave(() => this.tour.begin()) }, say("tour of five minutes")),
-        make("button", { click: leave(() => this.manual.open("Five minutes")) }, say("Manual")), make("button", { click: leave(() => this.commands.palette()) }, say("all commands"))),
-      make("table", {}, ...rows.map(([keys, what]) => make("tr", {}, make("td", {}, make("kbd", {}, keys)), make("td", {}, say(what))))),
-      make("form", { method: "dialog" }, make("div", { class: "buttons" }, make("button", {}, "OK"))));
-    dialog.showModal();
+    showHelp(this.allCommands().filter((c) => c.keys).map((c) => [c.keys ?? "", c.name]), [
+      ["tour of five minutes", () => this.tour.begin()], ["Manual", () => this.manual.open("Five minutes")], ["all commands", () => this.commands.palette()],
+    ]);
   }
-
-  private askText(title: string, label: string, old: string): Promise<string | null> {
-    const dialog = byId<HTMLDialogElement>("dialog");
-    const input = make("input", { value: old, "aria-label": say(label) });
-    dialog.replaceChildren(make("h2", {}, say(title)), make("form", { method: "dialog" }, input,
-      make("div", { class: "buttons" }, make("button", { value: "" , type: "button", click: () => dialog.close("") }, "✕"), make("button", { class: "main", value: "ok" }, "OK"))));
-    dialog.returnValue = "";
-    dialog.showModal();
-    input.select();
-    return new Promise((resolve) => {
-      dialog.addEventListener("close", () => resolve(dialog.returnValue === "ok" ? input.value.trim() : null), { once: true });
-    });
-  }
-
-  private toastTimer = 0;
 
   toast(text: string, action?: HTMLElement): void {
-    const box = byId("toast");
-    box.replaceChildren(text, action ?? "");
-    box.hidden = false;
-    clearTimeout(this.toastTimer);
-    this.toastTimer = window.setTimeout(() => (box.hidden = true), 3000 + 40 * text.length);
+    toast(text, action);
   }
 
   private switchTheme(): void {

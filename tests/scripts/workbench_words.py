@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every text of the workbench's page has its Russian translation, and no translation is there for nothing."""
+import os
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(os.environ.get("SALTUS_SOURCE") or pathlib.Path(__file__).parents[2]) / "workbench/src"
+TEXT = r'"((?:[^"\\]|\\.)+)"'
+
+words = (SOURCE / "words.ts").read_text(encoding="utf-8").split("let language")[0]
+known = {a or b for a, b in re.findall(r'^  (?:"([^"]+)"|(\w+)):', words, re.M)}
+code = "\n".join(p.read_text(encoding="utf-8") for p in sorted(SOURCE.glob("*.ts")) if p.name != "words.ts")
+asked = set(re.findall(r"\bsay\(\s*" + TEXT, code))
+for pair in re.findall(r"\bsay\([^()]*\? " + TEXT + " : " + TEXT, code):
+    asked.update(pair)
+asked.update(re.findall(r"\{ name: " + TEXT + r", (?:keys|action|file)", code))  # commands and templates
+problems = [f"no Russian for: {text}" for text in sorted(asked - known)]
+# a translation may also be asked for by a name: say(name)
+problems += [f"nobody says: {text}" for text in sorted(known) if f'"{text}"' not in code and not re.search(rf"\b{re.escape(text)}\b", code)]
+print("\n".join(problems) or f"{len(known)} texts in two languages")
+sys.exit(1 if problems else 0)
