@@ -5,6 +5,7 @@
 import { make, short } from "./dom";
 import { margin } from "./expression";
 import { Run } from "./session";
+import { tellConditions } from "./situations";
 import { say } from "./words";
 
 const SHOWN = 200; // lines
@@ -48,9 +49,25 @@ export class Guards {
       }
     }
     const head = make("tr", {}, ...["transition", "condition", "now", "nearest so far", "taken"].map((h) => make("th", {}, say(h))));
+    const conditions = this.conditions(run, row);
     this.element.replaceChildren(
-      make("p", { class: "told" }, `${say("what could happen at")} t = ${short(t, 8)}`),
-      lines.length ? make("table", {}, head, ...lines.slice(0, SHOWN)) : make("p", { class: "empty" }, say("No transition leads on from here.")));
+      make("p", { class: "told" }, `${say("what could happen at")} t = ${short(t, 8)}`), conditions,
+      lines.length ? make("table", {}, head, ...lines.slice(0, SHOWN)) : conditions ? "" : make("p", { class: "empty" }, say("No transition leads on from here.")));
+  }
+
+  /** Predicates and situations of rule tables, those that hold first among their kind. */
+  private conditions(run: Run, row: number): HTMLElement | string {
+    const conditions = run.model.conditions;
+    if (!conditions?.predicates.length) return "";
+    const told = tellConditions(conditions, run, row);
+    const line = (c: (typeof told)[number]): HTMLElement => make("tr", { class: c.holds ? "true" : "" },
+      make("td", { class: c.holds ? "holds" : "" }, c.holds ? "●" : c.holds === null ? "?" : "○"), make("td", {}, c.name), make("td", { class: "code" }, c.text),
+      make("td", { class: c.holds ? "holds" : "" }, c.holds ? say("holds") : c.lacks === null ? "" : `${say("lacks")} ${short(c.lacks, 4)}`));
+    const table = (situation: boolean, title: string): HTMLElement => {
+      const rows = told.filter((c) => c.situation === situation).slice(0, SHOWN);
+      return make("table", { class: situation ? "situations" : "predicates" }, make("tr", {}, make("th", {}), make("th", {}, say(title)), make("th", {}), make("th", {})), ...rows.map(line));
+    };
+    return make("div", { class: "conditions" }, table(true, "Situations"), table(false, "Predicates"));
   }
 
   private transition(run: Run, name: string, state: string, transition: Run["model"]["names"]["transitions"][number], row: number, from: number, to: number): HTMLElement[] {

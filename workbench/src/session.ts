@@ -4,6 +4,7 @@
 // value, a pause, a new text) simply comes next, and of several values of one slider only the newest is asked for.
 import { Engine, EngineError } from "./engine";
 import { Rows } from "./pyramid";
+import { Conditions, readConditions } from "./situations";
 import { say } from "./words";
 
 export interface EventRecord {
@@ -66,6 +67,7 @@ export interface Model {
   automata: { name: string; states: string[] }[]; // those with a column
   drawing: Shape[];
   controls: Control[];
+  conditions?: Conditions; // of rule tables
 }
 
 export interface Change {
@@ -289,6 +291,10 @@ export class Session {
       const names = json.names as Names;
       const automata = names.automata.filter((a) => a.kind === "automaton").slice(0, AUTOMATA);
       this.model = { path, text, names, experiment: json.experiment, automata, drawing: json.drawing, controls: json.controls };
+      if (path.endsWith(".rules.md")) {
+        const told = await this.engine.ask({ op: "rules", path, text }).catch(() => null);
+        this.model.conditions = readConditions(String(told?.json.text ?? ""));
+      }
       const known = new Set([...names.constants, ...names.variables].map((c) => c.name));
       for (const name of Object.keys(this.set)) if (!known.has(name)) delete this.set[name];
     }

@@ -100,6 +100,8 @@ const tests = {
     assert.equal(look.events.length, 27);
     assert.ok(Math.abs(look.events[0].t - 1.428086981229) < 1e-8);
     assert.equal(look.last.bounces, 26);
+    const paint = await bench.page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN);
+    console.log(`  first paint after ${paint.toFixed(0)} ms`);
     await bench.picture(`${bench.form.name}-ball`);
   },
 
@@ -369,6 +371,30 @@ experiment { end = 3; }
     await bench.picture(`${bench.form.name}-costs`);
   },
 
+  async situations_at_the_cursor(bench) {
+    // a model that includes another: conditions of both
+    await bench.open("hoop_rolling.rules.md");
+    await bench.page.click("#panel-tabs >> text=Conditions");
+    const holding = (kind) => bench.page.locator(`.${kind} tr.true td:nth-child(2)`).allTextContents();
+    const at = async (t) => {
+      await bench.page.locator(".chart canvas >> nth=0").focus();
+      const events = (await bench.look()).events;
+      const index = events.findIndex((e) => e.t > t);
+      await bench.page.click("#panel-tabs >> text=Events");
+      await bench.page.click(`.event >> nth=${index}`);
+      await bench.page.click("#panel-tabs >> text=Conditions");
+      await bench.page.waitForTimeout(80);
+    };
+    await at(0); // the hoop touches the ground for the first time: it brakes and slides
+    assert.deepEqual(await holding("situations"), ["braking", "slide"]);
+    assert.deepEqual(await holding("predicates"), ["h < R", "Vy < 0", "Ving > 0"]);
+    await bench.page.click(".drawing-controls input", { position: { x: 2, y: 6 } });
+    await bench.page.waitForTimeout(80);
+    assert.deepEqual(await holding("situations"), []); // it falls
+    assert.match(await bench.page.textContent(".predicates"), /h < Rh height < R radiuslacks 3/);
+    await bench.picture(`${bench.form.name}-situations`);
+  },
+
   async nothing_made_is_lost_by_a_reload(bench) {
     await bench.open("stick_slip.lisma");
     const before = await bench.look();
@@ -619,7 +645,7 @@ experiment { end = 3; }
     await command(`last chart: ${charts[0][0]}`);
     await bench.until((look, name) => look.charts.at(-1).includes(name), charts[0][0]);
     await page.keyboard.press("Control+o");
-    await page.keyboard.type("relay");
+    await page.keyboard.type("relay.lisma");
     await page.waitForSelector("#models .item >> nth=0");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
