@@ -636,10 +636,11 @@ class Workbench extends Board implements Listener {
 
   /** The keyboard goes from part to part: text or tables, values, charts, panel. */
   private nextPart(by: number): void {
-    const parts = [".cm-content", "#tables input", "#parameters input", "#variables button", "#charts canvas", "#panel-tabs [aria-selected=true]"]
-      .map((s) => [...document.querySelectorAll<HTMLElement>(s)].find((e) => e.offsetParent !== null)).filter((e) => e !== undefined);
-    const at = parts.findIndex((e) => e === document.activeElement || e.closest("section")?.contains(document.activeElement));
-    parts[(at + by + parts.length) % parts.length]?.focus();
+    const parts = ["#editor .cm-content", "#tables input", "#parameters input", "#variables button", "#charts canvas", "#panel-tabs [aria-selected=true]", "#panel [tabindex]"]
+      .map((s) => ({ place: byId(/^#([\w-]+)/.exec(s)?.[1] ?? ""), first: [...document.querySelectorAll<HTMLElement>(s)].find((e) => e.offsetParent !== null) }))
+      .filter((p) => p.first !== undefined);
+    const at = parts.findIndex((p) => p.place.contains(document.activeElement));
+    parts[(at + by + parts.length) % parts.length]?.first?.focus();
   }
 
   /** What the manual is asked about. */

@@ -50,14 +50,27 @@ export interface Told {
   lacks: number | null; // of the relation that lacks most
 }
 
+/** Conditions that the engine switches by: what its events say about them up to a row. On a boundary a value alone does not tell. */
+function switched(run: Run, row: number): Map<string, boolean> {
+  const t = run.rows.time.values[row];
+  const truths = new Map<string, boolean>();
+  for (const event of run.events) {
+    if (!event.automaton || (event.to !== "true" && event.to !== "false")) continue;
+    if (event.t <= t) truths.set(event.automaton, event.to === "true");
+    else if (!truths.has(event.automaton)) truths.set(event.automaton, event.from === "true");
+  }
+  return truths;
+}
+
 /** Each predicate and situation at a row of a run. */
 export function tellConditions(conditions: Conditions, run: Run, row: number): Told[] {
+  const known = switched(run, row);
   const truths = new Map<string, boolean | null>();
   const told: Told[] = [];
   for (const { name, relations } of conditions.predicates) {
     const margins = relations.map((r) => margin(r, run)?.(row) ?? NaN);
     // at the boundary a relation holds if it is written with =
-    const holds = margins.some(Number.isNaN) ? null : margins.every((m, i) => m > 0 || (m === 0 && relations[i].includes("=")));
+    const holds = known.get(name) ?? (margins.some(Number.isNaN) ? null : margins.every((m, i) => m > 0 || (m === 0 && relations[i].includes("="))));
     truths.set(name, holds);
     told.push({ name, situation: false, holds, text: relations.join(" ∧ ").replaceAll("`", ""), lacks: holds === false ? -Math.min(...margins) : null });
   }
@@ -68,7 +81,7 @@ export function tellConditions(conditions: Conditions, run: Run, row: number): T
   };
   for (const { name, ways } of conditions.situations) {
     const found = ways.map((way) => way.map(truthOf));
-    const holds = found.some((w) => w.every((t) => t === true)) ? true : found.some((w) => w.includes(null) && !w.includes(false)) ? null : false;
+    const holds = known.get(name) ?? (found.some((w) => w.every((t) => t === true)) ? true : found.some((w) => w.includes(null) && !w.includes(false)) ? null : false);
     truths.set(name, holds);
     told.push({ name, situation: true, holds, lacks: null, text: ways.map((w) => w.map((l) => (l.negated ? `¬ ${l.name}` : l.name)).join(", ")).join(" ∨ ") });
   }
