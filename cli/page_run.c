@@ -500,10 +500,11 @@ static void put_costs(const PageRun* run, SltCostOf of, const char* name, Text* 
   for (uint32_t i = 0; i < slt_sim_cost_count(run->sim, of); i++) {
     SltCost cost = slt_sim_cost(run->sim, of, i);
     if (cost.steps == 0) continue;
-    if (count < COSTS_SHOWN)
+    if (count < COSTS_SHOWN) {
       count++;
-    else if (best[count - 1].steps >= cost.steps)
+    } else if (best[count - 1].steps >= cost.steps) {
       continue;
+    }
     size_t at = count - 1;
     for (; at > 0 && best[at - 1].steps < cost.steps; at--)
       best[at] = best[at - 1];

@@ -23,6 +23,7 @@ import { Parameters } from "./parameters";
 import { Runs } from "./runs";
 import { EventRecord, Listener, Model, Run, Session, Settings, Values } from "./session";
 import { firstGiven, Store } from "./store";
+import { Structure } from "./structure";
 import { Tables } from "./tables";
 import { Tour, TourView } from "./tour";
 import { Watch } from "./watch";
@@ -67,6 +68,7 @@ class Workbench extends Board implements Listener {
   private readonly experiments: Experiments;
   private readonly guards = new Guards(this);
   private readonly costs = new Costs(this);
+  private readonly structure = new Structure(this);
   private readonly runs = new Runs(this);
   private readonly exporter: Exporter;
   private readonly menu: ModelMenu;
@@ -719,6 +721,7 @@ class Workbench extends Board implements Listener {
     const run = this.run;
     this.cursor = t === null || !run ? null : Math.min(Math.max(t, run.start), run.t);
     if (this.panel === "automata") this.lightStates();
+    if (this.panel === "structure") this.structure.show();
     if (this.panel === "guards") this.guardsSoon();
     this.changed();
   }
@@ -790,10 +793,15 @@ class Workbench extends Board implements Listener {
       box.replaceChildren(this.experiments.element);
     } else {
       void this.engine.ask({ op: panel === "automata" ? "graph" : "structure" }).then(
-        ({ json }) => this.panel === panel && (panel === "automata" ? this.showGraph(json.text) : box.replaceChildren(make("pre", { class: "plain-text", tabindex: 0 }, json.text))),
+        ({ json }) => this.panel === panel && (panel === "automata" ? this.showGraph(json.text) : this.showStructure(json.text)),
         () => this.panel === panel && box.replaceChildren(make("p", { class: "empty" }, say("This model has neither automata nor switches."))),
       );
     }
+  }
+
+  private showStructure(text: string): void {
+    this.structure.take(text);
+    byId("panel").replaceChildren(this.structure.element);
   }
 
   private showGraph(svg: string): void {

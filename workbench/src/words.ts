@@ -96,6 +96,7 @@ const russian: Record<string, string> = {
   rejected: "отвергнуто",
   evaluations: "вычислений",
   "of guards": "вычислений условий",
+  mode: "режим",
   modes: "режимов",
   "go back here": "вернуться сюда",
   "back to the values just after this event: change them, or go on":

@@ -371,6 +371,25 @@ experiment { end = 3; }
     await bench.picture(`${bench.form.name}-costs`);
   },
 
+  async states_at_the_cursor(bench) {
+    await bench.open("fragile_pendulum.lisma");
+    const { page } = bench;
+    const now = { automata: () => page.locator("#panel [data-state].now").evaluateAll((all) => all.map((e) => e.dataset.state)), structure: () => page.locator(".structure .now summary").allTextContents() };
+    const { events } = await bench.look();
+    const last = events.findLastIndex((e) => e.what.includes("→"));
+    for (const [index, state] of [[last, events[last].what.split("→ ")[1]], [0, events[0].what.split("→ ")[1]]]) {
+      await page.click("#panel-tabs >> text=Events");
+      await page.click(`.event >> nth=${index}`);
+      await page.click("#panel-tabs >> text=Automata");
+      await page.waitForSelector("#panel [data-state].now");
+      assert.deepEqual(await now.automata(), [state]);
+      await page.click("#panel-tabs >> text=Structure");
+      await page.waitForSelector(".structure .now");
+      assert.deepEqual(await now.structure(), [`mode main=${state}`]);
+    }
+    assert.match(await page.locator(".structure details[open]").textContent(), /order of solution/);
+  },
+
   async situations_at_the_cursor(bench) {
     // a model that includes another: conditions of both
     await bench.open("hoop_rolling.rules.md");
