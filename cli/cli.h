@@ -285,6 +285,8 @@ int command_serve(int argc, char** argv);
 int command_watch(int argc, char** argv);
 int command_export(int argc, char** argv);
 /// `run` and `check` of a foreign FMU; whether one is named.
+/// What computes FMUs inside of models (`fmu`); NULL where the program cannot read FMUs.
+const SltForeign* cli_foreign(void);
 bool fmu_is_named(int argc, char** argv);
 int command_fmu(const char* command, int argc, char** argv);
 int command_cache(int argc, char** argv);

@@ -15,6 +15,7 @@ bool fmu_is_named(int argc, char** argv) {
 }
 
 #if SALTUS_HAVE_FMI_IMPORT
+#include "../fmi/block.h"
 #include "../fmi/simulate.h"
 
 #include <errno.h>
@@ -678,7 +679,31 @@ int command_fmu(const char* command, int argc, char** argv) {
   return exit;
 }
 
+// ---- FMUs inside of models ----------------------------------------------------------------------
+
+#define CALL_SECONDS 60.0  // that a call of an FMU in a model may take
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): files to remove at the end
+static FmuHost* host;
+
+static void free_host(void) {
+  fmu_host_free(host);
+  host = NULL;
+}
+
+const SltForeign* cli_foreign(void) {
+  if (!host) {
+    host = fmu_host_create(CALL_SECONDS);
+    if (host) (void)atexit(free_host);
+  }
+  return fmu_host_foreign(host);
+}
+
 #else
+
+const SltForeign* cli_foreign(void) {
+  return NULL;
+}
 
 int command_fmu(const char* command, int argc, char** argv) {
   (void)command;

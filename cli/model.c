@@ -33,6 +33,7 @@ static SltCompileOptions compile_options(ModelSource* source, const CliSettings*
   options.load_user = source;
   options.observe = source->observe.items;
   options.observe_count = source->observe.count;
+  options.foreign = cli_foreign();
   return options;
 }
 

@@ -30,7 +30,8 @@ if(TARGET saltus_cli)
   endif()
   if(SALTUS_FMI_IMPORT)
     target_sources(saltus_cli PRIVATE ${fmi_source}/read.c ${fmi_source}/foreign.c
-      ${fmi_source}/simulate.c)
+      ${fmi_source}/simulate.c ${fmi_source}/block.c ${fmi_source}/block_run.c
+      ${fmi_source}/block_process.c)
     saltus_use_optional(saltus_cli EXPAT)
     # functions found by name are pointers to data first
     set_source_files_properties(${fmi_source}/foreign.c PROPERTIES COMPILE_OPTIONS -Wno-pedantic)

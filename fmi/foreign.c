@@ -173,12 +173,13 @@ bool foreign_initialize(Foreign* f, double start, double stop, double tolerance,
   if (!prepare(f, user)) return false;
   if (f->d->version == 2) {
     if (!CALL(f, "SetupExperiment", (void*, int, double, double, int, double), f->instance, has,
-              has ? tolerance : 0.0, start, 1, stop)) {
+              has ? tolerance : 0.0, start, isfinite(stop), isfinite(stop) ? stop : 0.0)) {
       return false;
     }
     if (!CALL(f, "EnterInitializationMode", (void*), f->instance)) return false;
   } else if (!CALL(f, "EnterInitializationMode", (void*, bool, double, double, bool, double),
-                   f->instance, has, has ? tolerance : 0.0, start, true, stop)) {
+                   f->instance, has, has ? tolerance : 0.0, start, isfinite(stop),
+                   isfinite(stop) ? stop : 0.0)) {
     return false;
   }
   if (!CALL(f, "ExitInitializationMode", (void*), f->instance)) return false;
@@ -328,6 +329,32 @@ static bool get_values(Foreign* f, const char* name, double* values, uint32_t co
 bool foreign_derivatives(Foreign* f, double* rates) {
   const char* name = f->d->version == 2 ? "GetDerivatives" : "GetContinuousStateDerivatives";
   return get_values(f, name, rates, f->states);
+}
+
+bool foreign_direction(Foreign* f, const FmuItem* by, const FmuItem* const* outputs,
+                       uint32_t output_count, double* out) {
+  uint32_t known = by->reference;
+  uint32_t unknown = 0;
+  double one = 1.0;
+  for (uint32_t i = 0; i < f->states + output_count; i++) {
+    bool rate = i < f->states;
+    uint32_t place = rate ? f->d->unknowns[i] : 0;
+    unknown = !rate                ? outputs[i - f->states]->reference
+              : f->d->version == 2 ? f->d->items[place - 1].reference
+                                   : place;
+    out[i] = 0.0;
+    if (!rate && outputs[i - f->states]->type != FMU_REAL) continue;
+    bool good = f->d->version == 2 ? CALL(f, "GetDirectionalDerivative",
+                                          (void*, const uint32_t*, size_t, const uint32_t*, size_t,
+                                           const double*, double*),
+                                          f->instance, &unknown, 1, &known, 1, &one, &out[i])
+                                   : CALL(f, "GetDirectionalDerivative",
+                                          (void*, const uint32_t*, size_t, const uint32_t*, size_t,
+                                           const double*, size_t, double*, size_t),
+                                          f->instance, &unknown, 1, &known, 1, &one, 1, &out[i], 1);
+    if (!good) return false;
+  }
+  return true;
 }
 
 bool foreign_indicators(Foreign* f, double* z) {

@@ -39,6 +39,9 @@ bool foreign_get(Foreign* foreign, const FmuItem* item, double* value);
 bool foreign_set(Foreign* foreign, const FmuItem* item, double value);
 
 // model exchange
+/// Rates of the states, then outputs, along one input or state.
+bool foreign_direction(Foreign* foreign, const FmuItem* by, const FmuItem* const* outputs,
+                       uint32_t output_count, double* out);
 bool foreign_set_point(Foreign* foreign, double t, const double* x);
 bool foreign_states(Foreign* foreign, double* x);
 /// Where the FMU discards the point they are NaN.

@@ -209,6 +209,8 @@ static void read_interface(Reader* r, const char** a, bool exchange) {
   if (exchange) {
     d->me_tool = tool;
     d->me_states = states;
+    d->directional =
+        is_true(a, "providesDirectionalDerivative") || is_true(a, "providesDirectionalDerivatives");
     d->no_completed_step = is_true(a, "completedIntegratorStepNotNeeded");
     if (d->version == 3) d->no_completed_step = !is_true(a, "needsCompletedIntegratorStep");
   } else {
@@ -216,6 +218,54 @@ static void read_interface(Reader* r, const char** a, bool exchange) {
     d->cs_states = states;
     d->event_mode = is_true(a, "hasEventMode");
   }
+}
+
+/// One more derivative of a state, by its index or reference.
+static void add_unknown(Reader* r, const char* value) {
+  FmuDescription* d = r->d;
+  if ((d->state_count & (d->state_count - 1)) == 0) {
+    size_t wanted = d->state_count ? 2 * (size_t)d->state_count : 1;
+    uint32_t* moved = wanted <= ITEMS_MAX ? realloc(d->unknowns, wanted * sizeof *moved) : NULL;
+    if (!moved) {
+      stop(r, "too many states");
+      return;
+    }
+    d->unknowns = moved;
+  }
+  d->unknowns[d->state_count++] = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
+}
+
+/// The i-th state by its derivative.
+const FmuItem* fmu_state(const FmuDescription* d, uint32_t i) {
+  const FmuItem* rate = NULL;
+  uint32_t unknown = i < d->state_count ? d->unknowns[i] : 0;
+  if (i >= d->state_count) return NULL;
+  if (d->version == 2) {
+    rate = unknown >= 1 && unknown <= d->count ? &d->items[unknown - 1] : NULL;
+    bool known = rate && rate->derivative >= 1 && rate->derivative <= d->count;
+    return known ? &d->items[rate->derivative - 1] : NULL;
+  }
+  for (uint32_t k = 0; k < d->count && !rate; k++) {
+    if (d->items[k].reference == unknown && d->items[k].derivative) rate = &d->items[k];
+  }
+  for (uint32_t k = 0; k < d->count && rate; k++) {
+    if (d->items[k].reference + UINT64_C(1) == rate->derivative) return &d->items[k];
+  }
+  return NULL;
+}
+
+/// What stands in the element of the variable in version 3, in one of its own in version 2.
+static void read_details(FmuItem* item, uint32_t version, const char** a) {
+  const char* derivative = value_of(a, "derivative");
+  const char* start = value_of(a, "start");
+  const char* unit = value_of(a, "unit");
+  if (derivative) item->derivative = strtoull(derivative, NULL, 10) + (version == 3 ? 1 : 0);
+  if (start && item->type == FMU_BOOLEAN) {
+    item->start = strcmp(start, "true") == 0 || strcmp(start, "1") == 0 ? 1.0 : 0.0;
+  } else if (start && item->type != FMU_STRING && item->type != FMU_OTHER) {
+    item->start = strtod(start, NULL);
+  }
+  if (unit) snprintf(item->unit, sizeof item->unit, "%s", unit);
 }
 
 static FmuType type_of(const char* name) {
@@ -254,7 +304,9 @@ static void read_variable(Reader* r, const char* element, const char** a) {
                     .output = strcmp(causality, "output") == 0,
                     .parameter = strstr(causality, "arameter") != NULL,
                     .local = strcmp(causality, "local") == 0,
-                    .independent = strcmp(causality, "independent") == 0};
+                    .independent = strcmp(causality, "independent") == 0,
+                    .start = (double)NAN};
+  if (d->version == 3) read_details(item, 3, a);
   item->held = variability && strcmp(variability, "continuous") != 0;
   snprintf(item->native, sizeof item->native, "%s", element);
   item->name = copy_of(r, name);
@@ -282,11 +334,16 @@ static void on_start(void* user, const char* element, const char** a) {
   } else if (strcmp(element, "Derivatives") == 0) {
     r->in_derivatives = true;
   } else if (r->in_derivatives && strcmp(element, "Unknown") == 0) {
-    d->state_count++;
+    add_unknown(r, value_of(a, "index"));
+  } else if (!r->in_variables && strcmp(element, "ContinuousStateDerivative") == 0) {
+    add_unknown(r, value_of(a, "valueReference"));
+  } else if (!r->in_variables && d->version == 3 && strcmp(element, "EventIndicator") == 0) {
+    d->indicators++;
   } else if (r->in_variables && strcmp(element, "ScalarVariable") == 0) {
     read_variable(r, element, a);
   } else if (r->in_variables && d->version == 2 && last && type_of(element) != FMU_OTHER) {
     d->items[d->count - 1].type = type_of(element);
+    read_details(&d->items[d->count - 1], 2, a);
   } else if (r->in_variables && d->version == 3 && strcmp(element, "Dimension") == 0 && last) {
     d->items[d->count - 1].array = true;
   } else if (r->in_variables && d->version == 3 && value_of(a, "valueReference")) {
@@ -371,6 +428,7 @@ void fmu_description_free(FmuDescription* d) {
   for (uint32_t i = 0; i < d->count; i++)
     free(d->items[i].name);
   free(d->items);
+  free(d->unknowns);
   free(d->name);
   free(d->token);
   free(d->me);

@@ -18,8 +18,12 @@ typedef struct FmuItem {
   uint32_t reference;
   bool input, output, parameter, local, independent;
   bool array;
-  bool held;            // changes at events alone
-  uint32_t derivative;  // version 2: index of the state from 1, 0 for none
+  bool held;  // changes at events alone
+  // of what it is the derivative, 0 for nothing: index of the variable from 1 in version 2, its
+  // reference + 1 in version 3
+  uint64_t derivative;
+  double start;  // NaN: none, or no number
+  char unit[32];
 } FmuItem;
 
 typedef struct FmuDescription {
@@ -31,8 +35,10 @@ typedef struct FmuDescription {
   bool me_tool, cs_tool;      // needs the tool that made it
   bool me_states, cs_states;  // can save its state
   bool event_mode, no_completed_step;
-  uint32_t indicators;   // version 2
-  uint32_t state_count;  // version 2: entries of Derivatives
+  uint32_t indicators;
+  uint32_t state_count;  // derivatives of states in the structure of the model
+  uint32_t* unknowns;    // ... what they are: indices from 1 in version 2, references in version 3
+  bool directional;      // model exchange: directional derivatives can be asked for
   double start, stop, tolerance, step;
   FmuItem* items;
   uint32_t count, capacity;
@@ -45,6 +51,8 @@ bool fmu_unpack(const char* path, char* folder, size_t size, char* problem, size
 void fmu_remove(const char* folder);
 
 bool fmu_describe(const char* folder, FmuDescription* out, char* problem, size_t problem_size);
+/// The variable that is the i-th state; NULL where the description does not tell.
+const FmuItem* fmu_state(const FmuDescription* description, uint32_t i);
 void fmu_description_free(FmuDescription* description);
 
 /// The library of an interface for this machine; false where there is none.

@@ -129,6 +129,36 @@ typedef struct SltDiagnostic {
 /// Receives diagnostics in source order.
 typedef void SltDiagnosticFn(void* user, const SltDiagnostic* diagnostic);
 
+// ---- foreign blocks -----------------------------------------------------------------------------
+
+/// Blocks of a model that come from files and are computed outside of the library:
+/// `fmu pump = "pump.fmu";`. The library asks for the text of a part that stands for the file, and
+/// during a run for the values that this text looks up with `table(BLOCK, WHAT, arguments...)` of a
+/// `data BLOCK = "FILE", foreign;`. Calls for one block come from one thread at a time.
+typedef struct SltForeign {
+  /// Write the part, under the name by which the model knows the file.
+  /// @param name     as the model writes it; the part is to have this name.
+  /// @param path     the same seen from here: relative names are those beside the model.
+  /// @param problem  receives what is wrong in words, where the answer is negative.
+  SltStatus (*describe)(void* user, const char* name, const char* path, SltWriter text,
+                        char* problem, size_t problem_size);
+  /// Make a block for a run that starts at `t_start`.
+  /// @return SLT_OK or an error with `problem` in words.
+  SltStatus (*open)(void* user, const char* path, double t_start, double rtol, void** block,
+                    char* problem, size_t problem_size);
+  /// A value for `count` numbers: the arguments of the call in the part, then what is asked for.
+  /// The same numbers give the same value. `order` 1: its derivative by one of the arguments, whose
+  /// number stands behind all others.
+  double (*value)(void* block, const double* args, uint32_t count, int order);
+  /// A step of the integration has ended at the last point that values were asked for.
+  /// @return whether the block wants an event: its part's `:want` becomes 1. May be NULL.
+  bool (*step)(void* block);
+  /// Why the block has failed; NULL: it has not.
+  const char* (*problem)(void* block);
+  void (*close)(void* block);
+  void* user;
+} SltForeign;
+
 // ---- models and runs ----------------------------------------------------------------------------
 
 typedef struct SltModel SltModel;  ///< Compiled model. Immutable: share it between threads.

@@ -94,6 +94,36 @@ SltStatus compile_load(void* user, Str name, Arena* arena, Str* content) {
   return SLT_OK;
 }
 
+static SltStatus append_text(void* user, const char* data, size_t length) {
+  TextBuffer* text = user;
+  if (length > UINT32_MAX / 2 - text->length) return SLT_ERR_LIMIT;
+  text_append(text, (Str){data, (uint32_t)length});
+  return SLT_OK;
+}
+
+/// A file beside the model.
+static Str foreign_path(Arena* arena, Str model, Str name) {
+  uint32_t folder = name.length && name.data[0] == '/' ? 0 : model.length;
+  while (folder && model.data[folder - 1] != '/')
+    folder--;
+  return str_format(arena, "%.*s%.*s", (int)folder, model.data, STR_ARGS(name));
+}
+
+static bool describe_foreign(void* user, Str name, Arena* arena, Str* text, Str* problem) {
+  const CompileLoader* loader = user;
+  const SltForeign* foreign = loader->options->foreign;
+  char why[600] = "";
+  if (!foreign || !foreign->describe) return false;
+  TextBuffer buffer = {.arena = arena};
+  SltWriter writer = {append_text, &buffer};
+  Str path = foreign_path(arena, loader->model, name);
+  SltStatus status = foreign->describe(foreign->user, str_copy(arena, name).data, path.data, writer,
+                                       why, sizeof why);
+  *text = text_str(&buffer);
+  if (status < 0) *problem = str_copy(arena, str_from_c(why[0] ? why : slt_status_text(status)));
+  return status >= 0;
+}
+
 SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides, uint32_t count,
                                  const bool* applied, CompileNameFn* name_of, const void* names) {
   SltStatus status = SLT_OK;
@@ -156,11 +186,13 @@ static SltStatus compile_text(Job* job, Str text) {
   Str* observe = ARENA_ARRAY(&job->scratch, Str, given->observe_count + 1);
   for (uint32_t i = 0; i < given->observe_count; i++)
     observe[i] = str_from_c(given->observe[i]);
-  CompileLoader loader = {.options = given, .allocator = &model->allocator};
+  CompileLoader loader = {
+      .options = given, .allocator = &model->allocator, .model = model->source.name};
   LismaOptions options = {.overrides = overrides,
                           .override_count = given->override_count,
                           .applied = ARENA_ARRAY(&job->scratch, bool, given->override_count + 1),
                           .load_file = compile_load,
+                          .describe_foreign = describe_foreign,
                           .user = &loader,
                           .observe = observe,
                           .observe_count = given->observe_count};
@@ -216,6 +248,8 @@ static SltStatus compile_inside(Job* job, const char* name, const char* text, si
   if (status < 0) return status;
   model->base.model = model_build_model(model->build);
   model->base.provider = model_build_provider(model->build);
+  if (job->options->foreign) model->base.foreign = *job->options->foreign;
+  model->base.folder = foreign_path(&model->arena, model->source.name, STR_LIT("")).data;
   copy_experiment(model);
   return status;
 }

@@ -45,6 +45,7 @@ void compile_send(const SltCompileOptions* options, DiagList* list, Arena* arena
 typedef struct CompileLoader {
   const SltCompileOptions* options;
   const SltAllocator* allocator;
+  Str model;  // its name: foreign files are beside it
 } CompileLoader;
 SltStatus compile_load(void* user, Str name, Arena* arena, Str* content);
 

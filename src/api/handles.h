@@ -16,6 +16,8 @@
 struct SltModel {
   const Model* model;
   ModelProvider provider;
+  SltForeign foreign;  // all zero: none
+  const char* folder;  // with its last '/': where foreign files are; NULL: here
   void (*destroy)(SltModel* model);
 };
 

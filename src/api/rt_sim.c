@@ -64,6 +64,8 @@ SltStatus slt_sim_create(const SltModel* model, const SltSimOptions* options, Sl
   EngOptions resolved;
   const char* what = NULL;
   SLT_TRY(eng_options_resolve(model->model, options, &resolved, &what));
+  resolved.foreign = &model->foreign;
+  resolved.folder = model->folder;
   SltSim* sim = base_alloc(&resolved.allocator, sizeof *sim);
   if (!sim) return SLT_ERR_NOMEM;
   sim->allocator = resolved.allocator;

@@ -23,6 +23,7 @@ typedef struct SourcePart {
   Str name;
   uint32_t begin;       // offset of its first byte
   uint32_t first_line;  // 1-based, in the whole text
+  bool generated;       // nobody has written it: it stands for a file in another form
 } SourcePart;
 
 /// A text with a name, and the starts of its lines.

@@ -32,6 +32,8 @@ typedef struct EngOptions {
   uint64_t seed, max_events, max_steps;
   uint32_t threads;
   SltAllocator allocator;
+  const SltForeign* foreign;  // NULL: nobody computes foreign blocks
+  const char* folder;         // where their files are, with its last '/'; NULL: here
 } EngOptions;
 
 /// Options with the model's experiment and the defaults filled in where the caller left NaN.

@@ -68,6 +68,7 @@
   X(IR_NORMAL, 2, "normal") \
   X(IR_NOISE, 2, "noise") /* normal number by seed and count, and by the seed of the run */ \
   X(IR_EXPONENTIAL, 1, "exponential") \
+  X(IR_PACK, 2, "pack") /* arguments so far, one more: what a foreign function is asked with */ \
   X(IR_EQUALS, 2, "=") /* top of an equation: left side, right side */
 
 typedef enum IrOp {
@@ -344,6 +345,7 @@ typedef struct IrData {
   uint32_t count;
   uint8_t interpolation;  // IrInterpolation; of a past: linear between steps, or what they give
   bool past;
+  uint32_t foreign;  // a function from outside: name of its file; 0: none
   uint32_t var;   // a past: whose
   IrTerm delay;   // ... and how long ago, or at most; over numbers and parameters
   uint32_t lag;   // variable that says how long ago now; IR_NONE: it is `delay` throughout

@@ -309,6 +309,7 @@ typedef struct AstData {
   Str file;  // without its quotes
   Span file_span;
   AstValueList options;  // column and kind of interpolation, unchecked; may be empty
+  bool foreign;          // `data NAME = "file", foreign;`: a function from outside of the library
 } AstData;
 
 /// A declaration of a state. One without a body and one with a body may name the same state.
@@ -386,6 +387,7 @@ typedef struct AstInstance {
   AstName name;               // its head; indices stand in `sizes`
   AstIteratorList sizes;      // of an array; a variable that is empty has the usual name
   AstArgumentList arguments;  // each with a value
+  bool fmu;                   // written as `fmu name = "type" (arguments);`
   AstBlock body;              // once expanded: the statements of the part under their new names
 } AstInstance;
 

@@ -467,6 +467,14 @@ static void print_port(TextBuffer* out, const AstPort* port) {
 static void print_instances(TextBuffer* out, const AstInstanceList* list) {
   for (uint32_t i = 0; i < list->count; i++) {
     const AstInstance* instance = &list->data[i];
+    if (instance->fmu) {
+      text_append_c(out, "fmu ");
+      ast_print_name(out, &instance->name);
+      text_append_c(out, " =");
+      print_text(out, instance->type.head);
+      print_arguments(out, &instance->arguments);
+      continue;
+    }
     if (i == 0) ast_print_name(out, &instance->type);
     text_append_c(out, i ? ", " : " ");
     ast_print_name(out, &instance->name);

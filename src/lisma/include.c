@@ -15,6 +15,7 @@ typedef struct File {
   Str text;
   uint32_t begin;   // of its text in the whole
   uint32_t parent;  // that includes it; itself for the model
+  bool foreign;     // a part for an FMU
 } File;
 
 typedef struct Includer {
@@ -130,7 +131,42 @@ static void load(Includer* in, uint32_t parent, Str written, Span span) {
   base_vec_push(in->arena, &in->files, file);
 }
 
-/// The `include "file";` at the top level of a file.
+/// The part for an FMU, as a file behind the others.
+static void describe(Includer* in, Str name, Span span) {
+  Str text = {NULL, 0};
+  Str problem = STR_LIT("FMUs cannot be read here");
+  for (uint32_t i = 1; i < in->files.count; i++) {
+    if (in->files.data[i].foreign && str_equal(in->files.data[i].name, name)) return;
+  }
+  bool named = name.length && !memchr(name.data, '`', name.length);
+  if (!named) problem = STR_LIT("no file can have this name");
+  if (!named || !in->options || !in->options->describe_foreign ||
+      !in->options->describe_foreign(in->options->user, name, in->arena, &text, &problem)) {
+    Diag* diag = diag_add(in->diags, DIAG_E0220, span, "the FMU '%.*s' cannot be used: %.*s",
+                          STR_ARGS(name), STR_ARGS(problem));
+    diag_hint(in->diags, diag, "it is looked for in the folder of the model");
+    in->failed = true;
+    return;
+  }
+  if (in->files.count > FILES_MAX || in->length + text.length > LEXER_SOURCE_MAX) {
+    report(in, span, "with this file the text of the model is too long", name, NULL);
+    return;
+  }
+  File file = {.name = name, .text = text, .begin = (uint32_t)in->length, .foreign = true};
+  in->length += text.length + 1;
+  base_vec_push(in->arena, &in->files, file);
+}
+
+/// Where the lexer stands in `fmu NAME = "file"`.
+static uint32_t follow_fmu(uint32_t place, const Token* token) {
+  if (token->kind == TOK_WORD && token->word == WORD_FMU && place != 1) return 1;
+  bool name = token->kind == TOK_WORD || token->kind == TOK_QUOTED;
+  if (place == 1 && name) return 2;
+  if (place == 2 && token->kind == TOK_ASSIGN) return 3;
+  return place == 3 && token->kind == TOK_STRING ? 4 : 0;
+}
+
+/// The `include "file";` at the top level of a file, and its FMUs.
 static void scan(Includer* in, uint32_t index) {
   File file = in->files.data[index];
   Source source = {.name = file.name, .text = file.text};
@@ -139,6 +175,7 @@ static void scan(Includer* in, uint32_t index) {
   Lexer lexer;
   lexer_init(&lexer, &source, &ignored);
   uint32_t depth = 0;
+  uint32_t place = 0;
   Token before = {.kind = TOK_SEMICOLON};
   for (Token token = lexer_next(&lexer); token.kind != TOK_END && !in->failed;
        token = lexer_next(&lexer)) {
@@ -150,14 +187,20 @@ static void scan(Includer* in, uint32_t index) {
       Str name = {file.text.data + token.inner.begin, token.inner.end - token.inner.begin};
       load(in, index, name, span);
     }
+    place = follow_fmu(place, &token);
+    if (place == 4) {
+      Span span = {file.begin + token.span.begin, file.begin + token.span.end};
+      Str name = {file.text.data + token.inner.begin, token.inner.end - token.inner.begin};
+      describe(in, name, span);
+    }
     before = token;
   }
 }
 
-static bool mentions_include(Str text) {
-  static const char word[] = "include";
-  for (uint32_t i = 0; i + sizeof word - 1 <= text.length; i++) {
-    if (text.data[i] == 'i' && memcmp(text.data + i, word, sizeof word - 1) == 0) return true;
+static bool mentions(Str text, Str word) {
+  for (uint32_t i = 0; i + word.length <= text.length; i++) {
+    if (text.data[i] == word.data[0] && memcmp(text.data + i, word.data, word.length) == 0)
+      return true;
   }
   return false;
 }
@@ -168,12 +211,14 @@ static Str last_name(Str path) {
 }
 
 bool lisma_include(Source* source, Arena* arena, const LismaOptions* options, DiagList* diags) {
-  if (!mentions_include(source->text)) return true;
+  if (!mentions(source->text, STR_LIT("include")) && !mentions(source->text, STR_LIT("fmu"))) {
+    return true;
+  }
   Includer in = {.arena = arena, .options = options, .diags = diags};
   in.length = (uint64_t)source->text.length + 1;
   base_vec_push(arena, &in.files, ((File){.name = last_name(source->name), .text = source->text}));
   for (uint32_t i = 0; i < in.files.count && !in.failed; i++) {
-    scan(&in, i);
+    if (!in.files.data[i].foreign) scan(&in, i);
   }
   if (in.files.count == 1) return !in.failed;
 
@@ -192,7 +237,9 @@ bool lisma_include(Source* source, Arena* arena, const LismaOptions* options, Di
     uint32_t column = 1;
     source_place(source, file->begin, &line, &column);
     Str path = str_format(arena, "%.*s%.*s", STR_ARGS(folder), STR_ARGS(file->name));
-    parts[i - 1] = (SourcePart){.name = path, .begin = file->begin, .first_line = line};
+    parts[i - 1] = (SourcePart){.name = path, .begin = file->begin,
+                                  .first_line = line,
+                                  .generated = file->foreign};
   }
   source->parts = parts;
   source->part_count = in.files.count - 1;

@@ -101,6 +101,7 @@ typedef enum TokenKind {
   X(WORD_THROUGH, "through") \
   X(WORD_CONNECT, "connect") \
   X(WORD_INCLUDE, "include") \
+  X(WORD_FMU, "fmu") \
   X(WORD_AFTER, "after") \
   X(WORD_EVERY, "every") \
   X(WORD_MEASURE, "measure") \

@@ -203,8 +203,29 @@ static Value table_argument(Lower* l, const AstExpr* word, uint32_t data, Value 
   return lower_value_bad();
 }
 
+/// A function from outside: what is asked for, then its arguments. That it is asked for comes last,
+/// so that lists of arguments are shared.
+static Value lower_foreign_call(Lower* l, const AstExprList* args, uint32_t data) {
+  ExprId list = ir_term_number(&l->terms.builder, 0.0);
+  uint8_t flags = 0;
+  for (uint32_t i = 2; i <= args->count; i++) {
+    Value value = lower_value(l, args->data[i < args->count ? i : 1]);
+    if (value.type == VALUE_BAD) return value;
+    list = ir_node(&l->m->pool, IR_PACK, list, value.e, (ExprId){0});
+    flags = (uint8_t)(flags | value.flags);
+  }
+  return (Value){.e = ir_table(&l->m->pool, data, list), .type = VALUE_NUMBER, .flags = flags};
+}
+
 static Value lower_table_call(Lower* l, const AstExpr* expr, const Function* function) {
   const AstExprList* args = &expr->as.call.args;
+  const AstName* first =
+      args->count && args->data[0]->kind == AST_NAME ? &args->data[0]->as.name.name : NULL;
+  uint32_t called = first ? resolve_name(l, first) : 0;
+  Symbol block = called ? *resolve_symbol(l, called) : (Symbol){0};
+  if (args->count > 1 && block.kind == SYM_DATA && l->m->data.data[block.index].foreign) {
+    return lower_foreign_call(l, args, block.index);
+  }
   if (args->count != 3 && !lower_has_arity(l, expr, function)) return lower_value_bad();
   const AstExpr* table = args->data[0];
   uint32_t name = table->kind == AST_NAME ? resolve_name(l, &table->as.name.name) : 0;

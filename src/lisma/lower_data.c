@@ -262,8 +262,17 @@ static bool load(Lower* l, const AstData* data, Str* content) {
   return false;
 }
 
+/// A function from outside: a table of nothing, which a run fills.
+static uint32_t lower_foreign(Lower* l, const AstData* data, uint32_t name) {
+  static const double points[2] = {0.0, 1.0};
+  uint32_t index = lower_add_data(l, name, points, points, 2, IR_LINEAR, data->name.span);
+  l->m->data.data[index].foreign = names_intern(&l->m->names, data->file);
+  return index;
+}
+
 uint32_t lower_data(Lower* l, const AstStatement* statement, uint32_t name) {
   const AstData* data = statement->as.data;
+  if (data->foreign) return lower_foreign(l, data, name);
   DataOptions options = {.column = 2};
   for (uint32_t i = 0; i < data->options.count; i++) {
     read_option(l, &data->options.data[i], &options);

@@ -3,6 +3,8 @@
 // Functions, parts and what joins them: ports, instances, connections, included files.
 #include "lisma/parser_internal.h"
 
+#include <string.h>
+
 // ---------------------------------------------------------------------------------------------
 // Functions
 
@@ -79,7 +81,13 @@ bool parser_function(Parser* p, AstStatement* out) {
 /// `A = 1` or, for a parameter, `A` alone.
 static bool parse_part_argument(Parser* p, bool parameter, AstArgument* out) {
   *out = (AstArgument){.span = p->tok.span, .name = {.number = ++p->name_count}};
-  if (!parser_expect_word(p, "the name of a parameter", &out->name.head, &out->name.span)) {
+  if (p->tok.kind == TOK_QUOTED) {
+    out->name.head = parser_token_text(p, &p->tok);
+    out->name.span = p->tok.span;
+    out->name.quoted = true;
+    parser_advance(p);
+  } else if (!parser_expect_word(p, "the name of a parameter", &out->name.head,
+                                 &out->name.span)) {
     return false;
   }
   if (!parameter || p->tok.kind == TOK_ASSIGN) {
@@ -163,8 +171,20 @@ bool parser_port(Parser* p, AstStatement* out) {
 // ---------------------------------------------------------------------------------------------
 // Instances
 
+/// The '=' tells it from a part of this name.
+bool parser_at_fmu(const Parser* p) {
+  const Str text = p->source->text;
+  uint32_t at = p->next.span.end;
+  while (at < text.length && strchr(" \t\r\n", text.data[at]))
+    at++;
+  return p->tok.kind == TOK_WORD && p->tok.word == WORD_FMU && parser_next_is_name(p) &&
+         at < text.length && text.data[at] == '=';
+}
+
 bool parser_at_instance(const Parser* p) {
-  bool type = p->tok.kind == TOK_QUOTED || (p->tok.kind == TOK_WORD && p->tok.word == WORD_NONE);
+  bool word = p->tok.kind == TOK_WORD &&
+              (p->tok.word == WORD_NONE || (p->tok.word == WORD_FMU && !parser_at_fmu(p)));
+  bool type = p->tok.kind == TOK_QUOTED || word;
   bool next =
       p->next.kind == TOK_QUOTED ||
       (p->next.kind == TOK_WORD && !token_is_reserved(&p->next) && !word_is_operator(p->next.word));
@@ -285,5 +305,29 @@ bool parser_include(Parser* p, AstStatement* out) {
   out->as.include.file_span = p->tok.span;
   parser_advance(p);
   parser_end_statement(p, "the name of the file");
+  return true;
+}
+
+bool parser_fmu(Parser* p, AstStatement* out) {
+  AstInstance* instance = ARENA_NEW(p->arena, AstInstance);
+  parser_advance(p);
+  *instance = (AstInstance){.span = p->tok.span, .fmu = true};
+  out->kind = AST_INSTANCE;
+  out->as.instances.data = instance;
+  out->as.instances.count = 1;
+  p->has_parts = true;
+  if (!parser_expect_name(p, "the name of the FMU", &instance->name)) return false;
+  parser_expect_assign(p, "the name of the FMU");
+  if (p->recovering) return false;
+  instance->type = (AstName){.span = p->tok.span,
+                             .head = parser_token_text(p, &p->tok),
+                             .quoted = true,
+                             .number = ++p->name_count};
+  parser_expect(p, TOK_STRING, "expected the name of a file in quotation marks");
+  if (!p->recovering && p->tok.kind == TOK_LPAREN) {
+    instance->arguments = parse_part_arguments(p, false);
+  }
+  instance->span = parser_since(p, instance->span.begin);
+  parser_end_statement(p, "the FMU");
   return true;
 }

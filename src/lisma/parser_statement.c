@@ -85,6 +85,9 @@ static bool parse_data(Parser* p, AstStatement* out) {
     parser_push(p, &value, sizeof value);
   }
   PARSER_TAKE(p, mark, AstValue, data->options);
+  const AstExpr* only = data->options.count == 1 ? data->options.data[0].expr : NULL;
+  data->foreign = only && only->kind == AST_NAME && only->as.name.order == 0 &&
+                  ast_name_is_word(&only->as.name.name, STR_LIT("foreign"));
   parser_end_statement(p, "the data");
   return true;
 }
@@ -105,6 +108,15 @@ static bool is_initial_form(const AstExpr* lhs, AstInitForm* form) {
   return name && ast_name_is_word(&arg->as.name.name, STR_LIT("t0"));
 }
 
+/// Memory of a part that nobody has written: its names begin with a colon.
+static bool is_hidden(const Parser* p, const AstName* name) {
+  bool generated = false;
+  for (uint32_t i = 0; i < p->source->part_count; i++) {
+    if (p->source->parts[i].begin <= name->span.begin) generated = p->source->parts[i].generated;
+  }
+  return generated && name->quoted && name->head.length && name->head.data[0] == ':';
+}
+
 static void make_initial(Parser* p, AstInitForm form, bool guess, const AstExpr* lhs, AstExpr* rhs,
                          AstStatement* out) {
   AstInit* item = ARENA_NEW(p->arena, AstInit);
@@ -112,6 +124,7 @@ static void make_initial(Parser* p, AstInitForm form, bool guess, const AstExpr*
                     .name = *lhs->as.call.callee,
                     .order = lhs->as.call.order,
                     .guess = guess,
+                    .hidden = is_hidden(p, lhs->as.call.callee),
                     .value = rhs};
   parser_note_declared(p, &item->name);
   out->kind = AST_INIT;
@@ -480,6 +493,7 @@ static bool begins_statement(const Parser* p) {
   case WORD_MEASURE:
   case WORD_CONTROL: return named;
   case WORD_INCLUDE: return next == TOK_STRING;
+  case WORD_FMU: return parser_at_fmu(p);
   case WORD_AFTER: return next == TOK_NUMBER || (named && !word_is_event(p->next.word));
   case WORD_EVERY: return next == TOK_NUMBER || named;
   case WORD_STOP: return next == TOK_STRING || next == TOK_SEMICOLON;
@@ -506,6 +520,7 @@ static bool parse_word_statement(Parser* p, const BlockFrame* frame, AstStatemen
   case WORD_MEASURE: *keep = parse_measure(p, out); break;
   case WORD_CONTROL: *keep = parse_control(p, out); break;
   case WORD_INCLUDE: *keep = parser_include(p, out); break;
+  case WORD_FMU: *keep = parser_fmu(p, out); break;
   case WORD_AFTER: *keep = parser_after(p, frame, out); break;
   case WORD_EVERY: *keep = parser_every(p, frame, out); break;
   case WORD_STOP: *keep = parse_stop(p, out); break;

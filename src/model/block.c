@@ -26,6 +26,7 @@ static void run_lanes(const ModelInstr* pc, const ModelContext* context, const d
   switch (pc->op) {
     MODEL_OPERATIONS(LANES, LANES)
     LANES(SELECT, model_select(pd[k], a, b))
+    LANES(PACK, model_pack(context->packs, a, b))
     LANES(TABLE, model_table_value(&context->tables[pc->b], a, 0))
     LANES(TABLE_SLOPE, model_table_value(&context->tables[pc->b], a, 1))
     LANES(TABLE_CURVE, model_table_value(&context->tables[pc->b], a, 2))

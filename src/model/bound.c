@@ -98,6 +98,7 @@ static ModelInterval apply(const Bounder* b, uint32_t op, uint32_t table, ModelI
   case MODEL_OP_UNIFORM:
   case MODEL_OP_NORMAL:
   case MODEL_OP_NOISE:
+  case MODEL_OP_PACK:
   case MODEL_OP_EXPONENTIAL: return (ModelInterval){-HUGE_VAL, HUGE_VAL};
   default: return model_interval_apply(op, x, y);
   }

@@ -154,7 +154,28 @@ static void derive_two(const Rule* r) {
   }
 }
 
+/// A foreign function: its derivative by each argument, where that is not fixed.
+static void derive_foreign(const Rule* r) {
+  const uint32_t last = r->value.a;
+  uint32_t count = 0;
+  if (r->value.op != MODEL_OP_TABLE) return;
+  for (uint32_t at = last; r->graph->values.data[at].op == MODEL_OP_PACK;
+       at = r->graph->values.data[at].a) {
+    count++;
+  }
+  for (uint32_t at = last, k = count; k-- > 0; at = r->graph->values.data[at].a) {
+    uint32_t argument = r->graph->values.data[at].b;
+    if (is_number(r->graph, argument) || r->graph->values.data[argument].op == TAPE_INPUT) continue;
+    uint32_t by = two(r, IR_PACK, last, number(r, (double)k));
+    give_scaled(r, argument, tape_table(r->graph, 1u << 30 | r->value.b, by));
+  }
+}
+
 static void derive_table(const Rule* r) {
+  if (r->graph->values.data[r->value.a].op == MODEL_OP_PACK) {
+    derive_foreign(r);
+    return;
+  }
   if (r->value.op == MODEL_OP_TABLE_CURVE) return;
   uint32_t order = r->value.op == MODEL_OP_TABLE ? 1 : 2;
   give_scaled(r, r->value.a, tape_table(r->graph, order << 30 | r->value.b, r->value.a));
@@ -338,7 +359,8 @@ uint32_t tape_wide_values(const TapeGraph* graph, Arena* scratch, const uint32_t
                        .seen = ARENA_ARRAY(scratch, uint32_t, count),
                        .chosen = chosen};
   for (uint32_t v = 0; v < count; v++) {
-    bool computed = graph->values.data[v].op < MODEL_OP_COUNT;
+    uint32_t op = graph->values.data[v].op;
+    bool computed = op < MODEL_OP_COUNT && op != MODEL_OP_PACK;
     if (!computed || readers[v] < WIDE || !reads_many(&search, v)) continue;
     chosen[v] = 1;
     base_vec_push(scratch, &wide, v);

@@ -308,6 +308,21 @@ static void build_tables(ModelBuild* build) {
   build->model.table_count = ir->data.count;
 }
 
+static void build_foreigns(ModelBuild* build) {
+  const IrModel* ir = build->ir;
+  ModelForeignBlock* blocks = ARENA_ARRAY(&build->arena, ModelForeignBlock, ir->data.count);
+  build->model.foreigns = blocks;
+  for (uint32_t i = 0; i < ir->data.count; i++) {
+    const IrData* data = &ir->data.data[i];
+    if (!data->foreign) continue;
+    blocks[build->model.foreign_count++] =
+        (ModelForeignBlock){.table = i,
+                            .name = names_get(&ir->names, data->name),
+                            .file = names_get(&ir->names, data->foreign),
+                            .span = data->span};
+  }
+}
+
 static void build_delays(ModelBuild* build) {
   const IrModel* ir = build->ir;
   uint32_t count = 0;
@@ -422,6 +437,7 @@ void build_variables(ModelBuild* build) {
   build_columns(build);
   build_tables(build);
   build_delays(build);
+  build_foreigns(build);
   build_params(build);
   build_starts(build);
   build_macros(build);

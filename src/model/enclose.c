@@ -315,6 +315,7 @@ static void step_dual(const ModelInstr* pc, const ModelContext* context, ModelDu
   case MODEL_OP_UNIFORM:
   case MODEL_OP_NORMAL:
   case MODEL_OP_NOISE:
+  case MODEL_OP_PACK:
   case MODEL_OP_EXPONENTIAL: regs[pc->dst] = (ModelDual){whole_line, whole_line}; break;
   // one operand: the second register is not to be read
   default:

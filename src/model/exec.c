@@ -104,6 +104,7 @@ static void execute(const ModelInstr* pc, const ModelContext* context, const Mod
   BINARY(NORMAL, draw(context, model_random_normal, a, b))
   BINARY(NOISE, context->random ? noise_normal(context->seed, a, b) : (double)NAN)
   UNARY(EXPONENTIAL, draw(context, model_random_exponential, 0.0, a))
+  BINARY(PACK, model_pack(context->packs, a, b))
   OP(SOLVE) {
     solve(pc, context, solves, regs);
     pc += pc->a;

@@ -64,6 +64,7 @@
   X(NORMAL, 2) \
   X(NOISE, 2) \
   X(EXPONENTIAL, 1) \
+  X(PACK, 2) /* one more argument behind those of a: see ModelPacks */ \
   X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
   X(END, 0)
 
@@ -250,14 +251,42 @@ double model_past_value(const ModelPast* past, double t, int order);
 ModelInterval model_past_enclose(const ModelPast* past, ModelInterval t, int order);
 bool model_past_one_piece(const ModelPast* past, ModelInterval t);
 
+/// Arguments of foreign functions. A register holds one number, so PACK writes the argument down
+/// here, with a link to those before it, and gives the number of the record. Records are never
+/// changed, only written over when many others have come: a program may hold several lists, and
+/// lists that begin alike, in any order.
+#define MODEL_PACKS         (1u << 17)
+#define MODEL_PACK_ARGS_MAX 8192u
+
+typedef struct ModelPacks {
+  double value[MODEL_PACKS];
+  uint64_t before[MODEL_PACKS];  // number of the record before it; 0: none
+  uint64_t number[MODEL_PACKS];  // its own; others have written over what was asked for
+  uint64_t count;
+  double args[MODEL_PACK_ARGS_MAX];  // of the call in progress
+} ModelPacks;
+
+/// Write down one more argument; NaN where there are no packs.
+double model_pack(ModelPacks* packs, double before, double value);
+
+/// A function that is computed outside of the library; it depends on its arguments alone.
+typedef struct ModelForeign {
+  /// Value for `count` arguments, the last of which says what is asked for. `order` 1: its
+  /// derivative by the argument of the number that stands behind them. NaN where it has none.
+  double (*value)(void* user, const double* args, uint32_t count, int order);
+  void* user;
+  ModelPacks* packs;
+} ModelForeign;
+
 /// Points of a table; x strictly increasing. Beyond the ends the end segments go on. Or the past of
-/// a variable, which a run puts in its place.
+/// a variable, or a foreign function, which a run puts in its place.
 typedef struct ModelTable {
   const double* x;
   const double* y;
   const double* slope;  // cubic: slopes at the points; NULL for linear
   uint32_t count;
-  const ModelPast* past;  // NULL for points
+  const ModelPast* past;        // NULL for points
+  const ModelForeign* foreign;  // NULL unless it stands for a foreign function
 } ModelTable;
 
 /// Value (order 0), slope (1) or curvature (2) of a table.
@@ -279,6 +308,7 @@ double model_random_exponential(ModelRandom* random);  // mean 1; takes one numb
 typedef struct ModelContext {
   const ModelTable* tables;
   ModelRandom* random;
+  ModelPacks* packs;      // NULL in models without foreign functions
   uint64_t seed;          // of the run, for noise
   uint32_t* failed;       // id of a block that was not solved, left alone otherwise; may be NULL
   uint32_t* least;        // id of a block that does not determine all its unknowns; likewise
@@ -883,6 +913,14 @@ typedef struct ModelDelay {
   Span span;
 } ModelDelay;
 
+/// A block of the model that is computed outside of the library.
+typedef struct ModelForeignBlock {
+  uint32_t table;  // through which it is asked
+  Str name;        // of the data in its part: `pump.:block`
+  Str file;        // as the model writes it
+  Span span;
+} ModelForeignBlock;
+
 typedef struct ModelGoto {
   uint32_t automaton, state;
 } ModelGoto;
@@ -970,6 +1008,8 @@ typedef struct Model {
   uint32_t table_count;
   const ModelDelay* delays;
   uint32_t delay_count;
+  const ModelForeignBlock* foreigns;
+  uint32_t foreign_count;
   const ModelTerm* energy;  // NULL when not declared
   Span energy_span;
   uint32_t start_time_env;  // start of the run; MODEL_NONE when nobody asks

@@ -3,6 +3,8 @@
 // Tables of points: linear, or cubic Hermite with slopes that keep monotone data monotone.
 #include "model/model.h"
 
+#include <math.h>
+
 /// Segment i (between points i and i+1) that x lies in; the end segments go on. NaN gives 0.
 static uint32_t find_segment(const ModelTable* table, double x) {
   uint32_t low = 0;
@@ -38,7 +40,32 @@ static double cubic_value(const ModelTable* table, uint32_t i, double x, int ord
   return 2.0 * c + 6.0 * b * s;
 }
 
+double model_pack(ModelPacks* packs, double before, double value) {
+  if (!packs || !(before >= 0.0)) return (double)NAN;
+  uint64_t number = ++packs->count;
+  uint64_t at = number % MODEL_PACKS;
+  packs->value[at] = value;
+  packs->before[at] = (uint64_t)before;
+  packs->number[at] = number;
+  return (double)number;
+}
+
+/// The arguments that end with a record, in their order.
+static double foreign_value(const ModelForeign* foreign, double last, int order) {
+  ModelPacks* packs = foreign->packs;
+  uint32_t begin = MODEL_PACK_ARGS_MAX;
+  if (!(last >= 1.0)) return (double)NAN;
+  for (uint64_t number = (uint64_t)last; number;) {
+    uint64_t at = number % MODEL_PACKS;
+    if (packs->number[at] != number || begin == 0) return (double)NAN;
+    packs->args[--begin] = packs->value[at];
+    number = packs->before[at];
+  }
+  return foreign->value(foreign->user, packs->args + begin, MODEL_PACK_ARGS_MAX - begin, order);
+}
+
 double model_table_value(const ModelTable* table, double x, int order) {
+  if (table->foreign) return foreign_value(table->foreign, x, order);
   if (table->past) return model_past_value(table->past, x, order);
   if (table->count == 0) return 0.0 * x;
   if (table->count == 1) return order == 0 ? table->y[0] + 0.0 * x : 0.0;
@@ -92,6 +119,8 @@ static ModelInterval segment_enclose(const ModelTable* table, uint32_t i, ModelI
 }
 
 ModelInterval model_table_enclose(const ModelTable* table, ModelInterval x, int order) {
+  // nothing is known about it but values
+  if (table->foreign) return (ModelInterval){-(double)INFINITY, (double)INFINITY};
   if (table->past) return model_past_enclose(table->past, x, order);
   if (table->count == 0) return exact(0.0);
   if (table->count == 1) return exact(order == 0 ? table->y[0] : 0.0);
@@ -105,6 +134,7 @@ ModelInterval model_table_enclose(const ModelTable* table, ModelInterval x, int 
 }
 
 bool model_table_one_segment(const ModelTable* table, ModelInterval x) {
+  if (table->foreign) return false;
   if (table->past) return model_past_one_piece(table->past, x);
   return table->count < 2 || find_segment(table, x.lo) == find_segment(table, x.hi);
 }

@@ -150,6 +150,26 @@ static ExprId derive_equation(const Rule* r) {
   return ir_node(&r->sym->view.pool, IR_EQUALS, left, right, SYM_NO_EXPR);
 }
 
+/// A foreign function: the sum of its derivatives by its arguments, each times that of the
+/// argument. What derivatives it has of a higher order nobody knows.
+static ExprId derive_foreign(const Rule* r, const SymShape* shape, const ExprId* d, uint32_t table) {
+  const SymStep* steps = shape->steps;
+  uint32_t data = steps[table].arg[0];
+  uint32_t last = steps[table].arg[1];
+  uint32_t count = 0;
+  ExprId sum = SYM_NO_EXPR;
+  if (SYM_TABLE_ORDER(data) > 0) return SYM_NO_EXPR;
+  for (uint32_t at = last; steps[at].op == IR_PACK; at = steps[at].arg[0])
+    count++;
+  for (uint32_t at = last, k = count; k-- > 0; at = steps[at].arg[0]) {
+    ExprId argument = d[steps[at].arg[1]];
+    if (!sym_present(argument)) continue;
+    ExprId by = two(r, IR_PACK, steps[last].expr, number(r, (double)k));
+    sum = plus(r, sum, scale(r, argument, ir_table(&r->sym->view.pool, 1u << 30 | data, by)));
+  }
+  return sum;
+}
+
 ExprId sym_tangent(Sym* sym, const SymShape* shape, const ExprId* seeds, ExprId time_seed) {
   const SymStep* steps = shape->steps;
   ExprId* d = sym_work(sym, 0, shape->count);
@@ -161,6 +181,8 @@ ExprId sym_tangent(Sym* sym, const SymShape* shape, const ExprId* seeds, ExprId 
       d[i] = seeds[step->arg[0]];
     } else if (op == IR_TIME) {
       d[i] = time_seed;
+    } else if (op == IR_TABLE && steps[step->arg[1]].op == IR_PACK) {
+      d[i] = derive_foreign(&rule, shape, d, i);
     } else if (op == IR_TABLE) {
       rule.u = steps[step->arg[1]].expr;
       rule.du = d[step->arg[1]];

@@ -49,6 +49,7 @@ static bool op_folds(IrOp op) {
   case IR_NORMAL:
   case IR_NOISE:
   case IR_EXPONENTIAL:
+  case IR_PACK:
   case IR_EQUALS: return false;
   default: return true;
   }

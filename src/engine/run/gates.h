@@ -207,6 +207,14 @@ static inline void eng_dwell_release(EngSim* sim) {
 
 // ---- delays and time events ---------------------------------------------------------------------
 
+static inline SltStatus eng_foreign_open(EngSim* sim) {
+  return ENG_UNLIKELY(sim->foreign) ? eng_foreign_open_slow(sim) : SLT_OK;
+}
+
+static inline SltStatus eng_foreign_check(EngSim* sim) {
+  return ENG_UNLIKELY(sim->foreign) ? eng_foreign_check_slow(sim) : SLT_OK;
+}
+
 static inline SltStatus eng_history_append(EngSim* sim, double t) {
   return ENG_UNLIKELY(sim->history.delays) ? eng_history_append_slow(sim, t) : SLT_OK;
 }

@@ -87,7 +87,8 @@ SltStatus eng_start(EngSim* sim) {
   sim->core.stall.last = -(double)INFINITY;
   sim->core.step.instant_t = sim->core.t;
   model_random_seed(&sim->core.random, sim->options.seed, 0);
-  SltStatus status = eng_init_values(sim);
+  SltStatus status = eng_foreign_open(sim);
+  if (status >= 0) status = eng_init_values(sim);
   sim->dae.initial = true;
   sim->dae.tentative = true;
   sim->dae.from = NULL;
@@ -102,12 +103,14 @@ SltStatus eng_start(EngSim* sim) {
   if (status >= 0 && sim->report.trace_lost) status = eng_trace_fail(sim);
   if (status < 0) {
     sim->core.failed = true;
+    SLT_TRY(eng_foreign_check(sim));
     return status;
   }
   bool derivative = false;
   const ModelVar* lost = eng_not_finite(sim, &derivative);
   if (lost) {
     sim->core.failed = true;
+    SLT_TRY(eng_foreign_check(sim));
     if (eng_fail_solve(sim)) return sim->error.status;
     EngCulprit culprit = eng_culprit(sim, &lost->span);
     eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &culprit.span,
@@ -282,6 +285,23 @@ static SltStatus arrive(EngSim* sim) {
   return SLT_OK;
 }
 
+/// Values were written from outside: guards that hold now fire now.
+static SltStatus take_inputs(EngSim* sim, bool* fired) {
+  sim->core.touched = false;
+  sim->detect.crossing_count = 0;
+  sim->dae.from = sim->core.mode;
+  memset(sim->values.given, 0, sim->model->env_count);
+  SLT_TRY(eng_enter_mode(sim));
+  return eng_instant_here(sim, ENG_INSTANT_INPUT, fired);
+}
+
+/// Foreign blocks are told of a step, and may ask for an event.
+static SltStatus foreign_step(EngSim* sim, bool* fired) {
+  bool wants = false;
+  SLT_TRY(eng_foreign_step_slow(sim, &wants));
+  return wants ? take_inputs(sim, fired) : SLT_OK;
+}
+
 /// Time has come to the end of the segment.
 static SltStatus finish_segment(EngSim* sim, bool* fired) {
   EngCore* core = &sim->core;
@@ -321,26 +341,18 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   // auxiliary relations are looked at here and nowhere else
   bool looks = sim->detect.has_auxiliary && eng_anything_enabled(sim);
   if (looks || eng_slide_reached(sim)) return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
-  return commit_trial(sim);
+  SLT_TRY(commit_trial(sim));
+  return ENG_UNLIKELY(sim->foreign) ? foreign_step(sim, fired) : SLT_OK;
 }
 
 static SltStatus fail_advance(EngSim* sim, SltStatus status) {
   sim->core.failed = true;
+  SLT_TRY(eng_foreign_check(sim));
   if (sim->error.status >= 0) {
     eng_fail(sim, status, DIAG_E0802, NULL, "the step at t = %s failed: %s",
              eng_number(sim->core.t).text, slt_status_text(status));
   }
   return status;
-}
-
-/// Values were written from outside: guards that hold now fire now.
-static SltStatus take_inputs(EngSim* sim, bool* fired) {
-  sim->core.touched = false;
-  sim->detect.crossing_count = 0;
-  sim->dae.from = sim->core.mode;
-  memset(sim->values.given, 0, sim->model->env_count);
-  SLT_TRY(eng_enter_mode(sim));
-  return eng_instant_here(sim, ENG_INSTANT_INPUT, fired);
 }
 
 SltStatus eng_leave_boundaries(EngSim* sim, bool* fired) {

@@ -11,6 +11,7 @@
 #include "engine/detect/detect.h"
 #include "engine/engine.h"
 #include "engine/events/events.h"
+#include "engine/foreign/foreign.h"
 #include "engine/local/local.h"
 #include "engine/motion/motion.h"
 #include "engine/sliding/sliding.h"
@@ -190,6 +191,7 @@ struct EngSim {
   struct EngLocal* local;  // NULL in models of few automata
   EngLocalTrial waiting;
   EngHistory history;
+  EngForeign* foreign;  // blocks that are computed elsewhere; NULL in models without them
   EngReport report;
   EngCosts costs;
   EngError error;

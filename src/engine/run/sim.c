@@ -348,6 +348,7 @@ static SltStatus take_memory(EngSim* sim) {
                            &sim->stepper));
   num_stepper_set_rhs(sim->stepper, eng_rhs, sim);
   SLT_TRY(eng_history_create(sim));
+  SLT_TRY(eng_foreign_create(sim));
   SLT_TRY(eng_local_create(sim));
   SLT_TRY(events_create(sim));
   return eng_trace_create(sim);
@@ -395,6 +396,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
                      .failed = &sim->dae.failed,
                      .least = &sim->dae.least,
                      .team = base_team_create(&sim->options.allocator, options->threads)};
+  sim->values.flow_context.packs = eng_foreign_packs(sim);
   sim->values.context = sim->values.flow_context;
   sim->values.context.random = &sim->core.random;
   sim->values.context.seed = options->seed;
@@ -428,6 +430,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
 void eng_free(EngSim* sim) {
   if (!sim) return;
   SltAllocator a = sim->memory.inner;
+  eng_foreign_free(sim);
   eng_stiff_free(sim);
   eng_dae_free(sim);
   base_team_free(sim->values.flow_context.team);

@@ -149,6 +149,7 @@ static Kind kind_of(const ModelInstr* pc, uint32_t operands, Kind a, Kind b, Kin
   case MODEL_OP_UNIFORM:
   case MODEL_OP_NORMAL:
   case MODEL_OP_NOISE:
+  case MODEL_OP_PACK:
   case MODEL_OP_EXPONENTIAL: return depends ? KIND_OTHER : KIND_FREE;
   default: break;
   }

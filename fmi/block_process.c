@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+//
+// The process of a block: it has the FMU, and nothing else of the run.
+#define _GNU_SOURCE
+#include "block_wire.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define MEMORY_LIMIT ((rlim_t)4 << 30)
+#define NUDGES       24  // doublings of a rounding of the time by which an event may lie behind it
+
+typedef struct Process {
+  Foreign f;
+  const BlockLayout* l;
+  Wire* wire;
+  bool* positive;         // domains of the indicators
+  double *x, *z, *rates;  // work space
+  void* slots[BLOCK_SLOTS];
+  double start, tolerance;
+} Process;
+
+static bool set_inputs(Process* p, const double* u, bool held) {
+  for (uint32_t i = 0; i < p->l->input_count; i++) {
+    const FmuItem* item = p->l->inputs[i];
+    if (!held && (item->held || item->type != FMU_REAL)) continue;
+    if (!foreign_set(&p->f, item, u[i])) return false;
+  }
+  return true;
+}
+
+static bool get_outputs(Process* p, double* y) {
+  for (uint32_t i = 0; i < p->l->output_count; i++) {
+    if (!foreign_get(&p->f, p->l->outputs[i], &y[i])) return false;
+  }
+  return true;
+}
+
+static bool set_parameters(Foreign* f, void* user) {
+  const Process* p = user;
+  const double* values = p->wire->numbers + 2;
+  for (uint32_t i = 0; i < p->l->parameter_count; i++) {
+    // what has its usual value is left alone: some cannot be set at all
+    if (values[i] == p->l->parameters[i]->start) continue;
+    if (!foreign_set(f, p->l->parameters[i], values[i])) return false;
+  }
+  return true;
+}
+
+/// Indicators as they are after an event: the domains that count from here on.
+static bool take_domains(Process* p, double* z) {
+  if (!foreign_indicators(&p->f, z)) return false;
+  for (uint32_t i = 0; i < p->l->indicator_count; i++)
+    p->positive[i] = z[i] > 0.0;
+  return true;
+}
+
+static bool crossed(Process* p, bool* answer) {
+  *answer = false;
+  if (!foreign_indicators(&p->f, p->z)) return false;
+  for (uint32_t i = 0; i < p->l->indicator_count; i++)
+    *answer |= (p->z[i] > 0.0) != p->positive[i];
+  return true;
+}
+
+static bool initialize(Process* p) {
+  double* n = p->wire->numbers;
+  const BlockLayout* l = p->l;
+  double start = n[0];
+  bool changed = false;
+  if (!foreign_initialize(&p->f, start, (double)INFINITY, n[1], set_parameters, p)) return false;
+  if (l->exchange && (p->f.states != l->state_count || p->f.indicators != l->indicator_count)) {
+    snprintf(p->f.problem, sizeof p->f.problem,
+             "it has other numbers of states or indicators than its description");
+    return false;
+  }
+  if (l->exchange || p->f.events) {
+    ForeignStatus status = foreign_event(&p->f, &changed);
+    if (status == FOREIGN_FAILED) return false;
+  }
+  n[l->state_count] = l->exchange ? p->f.next_event : start;
+  if (l->exchange && !foreign_states(&p->f, n)) return false;
+  if (!get_outputs(p, n + l->state_count + 1)) return false;
+  return !l->exchange || take_domains(p, n + l->state_count + 1 + l->output_count);
+}
+
+/// Tell the FMU a point: time, inputs, states.
+static bool go(Process* p, const double* point) {
+  return foreign_set_point(&p->f, point[0], point + 1 + p->l->input_count) &&
+         set_inputs(p, point + 1, false);
+}
+
+static bool look(Process* p) {
+  double* n = p->wire->numbers;
+  const BlockLayout* l = p->l;
+  if (!go(p, n) || !foreign_derivatives(&p->f, p->rates) || !foreign_indicators(&p->f, p->z) ||
+      !get_outputs(p, n + l->state_count + l->indicator_count)) {
+    return false;
+  }
+  memcpy(n, p->rates, l->state_count * sizeof *n);
+  memcpy(n + l->state_count, p->z, l->indicator_count * sizeof *n);
+  return true;
+}
+
+/// The FMU is not told why there is an event; it looks at its relations itself. A crossing that was
+/// located up to rounding may not have happened yet where it looks: go on along the motion until it
+/// has.
+static bool go_behind(Process* p, const double* point, bool due) {
+  const double* x = point + 1 + p->l->input_count;
+  bool there = due;
+  memcpy(p->x, x, p->l->state_count * sizeof *x);
+  if (!go(p, point) || (!there && !crossed(p, &there))) return false;
+  if (there) return true;
+  if (!foreign_derivatives(&p->f, p->rates)) return false;
+  double ahead = DBL_EPSILON * fmax(fabs(point[0]), DBL_MIN / DBL_EPSILON);
+  for (int k = 0; k < NUDGES && !there; k++, ahead *= 2.0) {
+    for (uint32_t i = 0; i < p->l->state_count; i++)
+      p->x[i] = x[i] + ahead * p->rates[i];
+    if (!foreign_set_point(&p->f, point[0] + ahead, p->x) || !crossed(p, &there)) return false;
+  }
+  if (there) return true;
+  memcpy(p->x, x, p->l->state_count * sizeof *x);
+  return go(p, point);
+}
+
+static bool handle_event(Process* p) {
+  double* n = p->wire->numbers;
+  const BlockLayout* l = p->l;
+  bool changed = false;
+  bool wanted = n[1 + l->input_count + l->state_count] != 0.0;
+  if (!go_behind(p, n, wanted || n[0] >= p->f.next_event) || !foreign_enter_event(&p->f) ||
+      !set_inputs(p, n + 1, true)) {
+    return false;
+  }
+  ForeignStatus status = foreign_event(&p->f, &changed);
+  if (status == FOREIGN_FAILED) return false;
+  if (changed && status == FOREIGN_OK && !foreign_states(&p->f, p->x)) return false;
+  memcpy(n, p->x, l->state_count * sizeof *n);
+  n[l->state_count] = p->f.next_event;
+  n[l->state_count + 1] = status == FOREIGN_ENDED;
+  return status == FOREIGN_ENDED || take_domains(p, n + l->state_count + 2);
+}
+
+static bool step(Process* p) {
+  double* n = p->wire->numbers;
+  double reached = n[0];
+  bool event = false;
+  ForeignStatus status = foreign_step(&p->f, n[0], n[1], &reached, &event);
+  if (status == FOREIGN_FAILED) return false;
+  n[0] = reached;
+  n[1] = event;
+  n[2] = status == FOREIGN_ENDED;
+  return true;
+}
+
+static bool arrive(Process* p) {
+  double* n = p->wire->numbers;
+  bool ended = false;
+  bool changed = false;
+  // values of discrete inputs may be set in event mode alone, where there is one
+  bool event = p->f.events;
+  if (event && !foreign_enter_event(&p->f)) return false;
+  if (!set_inputs(p, n + 1, true)) return false;
+  if (event) {
+    ForeignStatus status = foreign_event(&p->f, &changed);
+    if (status == FOREIGN_FAILED) return false;
+    ended = status == FOREIGN_ENDED;
+  }
+  n[0] = ended;
+  return get_outputs(p, n + 1);
+}
+
+static bool done(Process* p) {
+  bool event = false;
+  ForeignStatus status = foreign_step_done(&p->f, &event);
+  p->wire->numbers[0] = event || status == FOREIGN_ENDED;
+  return status != FOREIGN_FAILED;
+}
+
+static bool direction(Process* p) {
+  double* n = p->wire->numbers;
+  const BlockLayout* l = p->l;
+  uint32_t which = (uint32_t)n[1 + l->input_count + l->state_count];
+  if (!go(p, n)) return false;
+  const FmuItem* by =
+      which <= l->input_count ? l->inputs[which - 1] : l->states[which - 1 - l->input_count];
+  return foreign_direction(&p->f, by, l->outputs, l->output_count, n);
+}
+
+static bool answer(Process* p) {
+  uint32_t slot = (uint32_t)p->wire->numbers[0];
+  switch (p->wire->op) {
+  case BLOCK_INIT: return initialize(p);
+  case BLOCK_POINT: return look(p);
+  case BLOCK_DIRECTION: return direction(p);
+  case BLOCK_EVENT: return handle_event(p);
+  case BLOCK_DONE: return done(p);
+  case BLOCK_STEP: return step(p);
+  case BLOCK_ARRIVE: return arrive(p);
+  case BLOCK_KEEP:
+    if (p->slots[slot]) foreign_drop(&p->f, &p->slots[slot]);
+    return foreign_keep(&p->f, &p->slots[slot]);
+  case BLOCK_BACK: return foreign_put_back(&p->f, p->slots[slot]);
+  case BLOCK_QUIT: break;
+  }
+  return false;
+}
+
+static void set_limits(void) {
+  struct rlimit memory = {MEMORY_LIMIT, MEMORY_LIMIT};
+  struct rlimit none = {0, 0};
+#if !defined(__SANITIZE_ADDRESS__)
+  (void)setrlimit(RLIMIT_AS, &memory);
+#else
+  (void)memory;
+#endif
+  (void)setrlimit(RLIMIT_CORE, &none);
+  // an interrupt is for the program, which ends this process in its own time
+  (void)signal(SIGINT, SIG_IGN);
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static bool receive(int from) {
+  char byte = 0;
+  ssize_t got = 0;
+  do {
+    got = read(from, &byte, 1);
+  } while (got < 0 && errno == EINTR);
+  return got == 1;
+}
+
+void block_process(const FmuDescription* d, const char* folder, const BlockLayout* layout,
+                   Wire* wire, int from, int to) {
+  Process p = {.l = layout, .wire = wire};
+  size_t n = layout->state_count;
+  size_t m = layout->indicator_count;
+  set_limits();
+  // what it prints is not ours
+  if (!freopen("/dev/null", "w", stdout)) _exit(1);
+  p.positive = calloc(m + 1, sizeof *p.positive);
+  p.x = calloc(2 * n + m + 1, sizeof *p.x);
+  if (!p.positive || !p.x) _exit(1);
+  p.rates = p.x + n;
+  p.z = p.rates + n;
+  bool open = foreign_open(&p.f, d, folder, layout->exchange);
+  while (receive(from)) {
+    if (wire->op == BLOCK_QUIT) {
+      if (open) foreign_close(&p.f);
+      _exit(0);
+    }
+    p.f.problem[0] = open ? '\0' : p.f.problem[0];
+    wire->good = open && answer(&p);
+    if (!wire->good) snprintf(wire->problem, sizeof wire->problem, "%s", p.f.problem);
+    if (write(to, "", 1) != 1) _exit(1);
+  }
+  _exit(0);
+}

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: MIT
+//
+// A block of a run: what its process answers, remembered by what it was asked with.
+//
+// An FMU has a memory that events change. In its place stands the number n of events so far: all
+// answers are functions of their arguments and n. Programs may ask for an earlier n (an event that
+// was only tried, a run that is put back); then the state of the FMU before that event is put back
+// where the FMU can do so.
+#define _GNU_SOURCE
+#include "block_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <float.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 2000   // for the end of a process that is told to quit
+#define NEVER       1e300  // a time event that does not come
+#define EPOCHS      8u     // events whose results are remembered
+
+/// What an event has made: the state of things with number n.
+typedef struct Epoch {
+  bool known;
+  double n;
+  double t;         // co-simulation: communication point
+  double lead;      // ... up to which the FMU has gone ahead
+  bool lead_event;  // ... and there is an event there
+  bool ended;
+  double next;      // time event
+  double* point;    // arguments of the event that led here
+  double* states;   // after it
+  bool* positive;   // domains of the indicators
+  double* outputs;  // co-simulation
+} Epoch;
+
+struct Block {
+  const FmuFile* file;
+  const BlockLayout* l;
+  double t_start, rtol, seconds;
+  pid_t pid;
+  int to, from;
+  Wire* wire;
+  size_t wire_size;
+  bool begun, failed, keeps;
+  double present;     // n that the FMU itself is at
+  double* arguments;  // of the present point: time, n, parameters, inputs, states
+  uint32_t argument_count;
+  bool has_point;
+  double *rates, *z, *y;
+  double* column;      // derivatives by one argument of the present point
+  uint32_t column_by;  // which; UINT32_MAX: none
+  double* sizes;       // largest magnitudes of arguments
+  double* parameters;  // the FMU was initialised with
+  Epoch epochs[EPOCHS];
+  double* memory;
+  bool* truths;
+  char problem[1200];
+};
+
+// ---- the process --------------------------------------------------------------------------------
+
+static bool fail(Block* b, const char* text) {
+  if (!b->failed) snprintf(b->problem, sizeof b->problem, "%s", text);
+  b->failed = true;
+  return false;
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void end_process(Block* b, int* status) {
+  if (b->pid <= 0) return;
+  kill(b->pid, SIGKILL);
+  while (waitpid(b->pid, status, 0) < 0 && errno == EINTR) {
+  }
+  b->pid = 0;
+}
+
+static bool lost(Block* b) {
+  char text[200];
+  int status = 0;
+  while (waitpid(b->pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  b->pid = 0;
+  if (WIFSIGNALED(status)) {
+    snprintf(text, sizeof text, "it crashed: %s", strsignal(WTERMSIG(status)));
+  } else {
+    snprintf(text, sizeof text, "it ended its process with status %d", WEXITSTATUS(status));
+  }
+  return fail(b, text);
+}
+
+/// One question; numbers are in the wire before and after.
+static bool ask(Block* b, BlockOp op) {
+  char byte = 0;
+  double deadline = now() + b->seconds;
+  if (b->failed) return false;
+  b->wire->op = op;
+  if (write(b->to, &byte, 1) != 1) return lost(b);
+  for (;;) {
+    struct pollfd wait = {.fd = b->from, .events = POLLIN};
+    double left = deadline - now();
+    int ready = left > 0.0 ? poll(&wait, 1, left < 1.0 ? (int)(left * 1000.0) + 1 : 1000) : 0;
+    if (ready > 0) {
+      ssize_t got = read(b->from, &byte, 1);
+      if (got == 1) break;
+      if (got == 0) return lost(b);
+      if (errno != EINTR) return fail(b, "it does not answer");
+    }
+    if (left <= 0.0) {
+      int status = 0;
+      char text[100];
+      end_process(b, &status);
+      snprintf(text, sizeof text, "a call did not end within %g s", b->seconds);
+      return fail(b, text);
+    }
+  }
+  if (b->wire->good) return true;
+  b->wire->problem[sizeof b->wire->problem - 1] = '\0';
+  return fail(b, b->wire->problem[0] ? b->wire->problem : "a call failed");
+}
+
+static bool begin_process(Block* b) {
+  int there[2];
+  int back[2];
+  if (pipe2(there, O_CLOEXEC) != 0) return fail(b, "no files for a process");
+  if (pipe2(back, O_CLOEXEC) != 0) {
+    close(there[0]);
+    close(there[1]);
+    return fail(b, "no files for a process");
+  }
+  fflush(NULL);
+  b->pid = fork();
+  if (b->pid == 0) {
+    close(there[1]);
+    close(back[0]);
+    block_process(&b->file->d, b->file->folder, b->l, b->wire, there[0], back[1]);
+  }
+  close(there[0]);
+  close(back[1]);
+  b->to = there[1];
+  b->from = back[0];
+  return b->pid > 0 ? true : fail(b, "no process can be made");
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static bool take_memory(Block* b) {
+  const BlockLayout* l = b->l;
+  size_t n = l->state_count;
+  size_t m = l->indicator_count;
+  size_t o = l->output_count;
+  size_t args = 3 + (size_t)l->parameter_count + l->input_count + n;
+  b->argument_count = (uint32_t)args;
+  b->wire_size = sizeof(Wire) + block_numbers(l) * sizeof(double);
+  b->memory = calloc(2 * args + l->parameter_count + 2 * (n + m + o) + EPOCHS * (args + n + o) + 1,
+                     sizeof(double));
+  b->truths = calloc(EPOCHS * m + 1, sizeof(bool));
+  void* shared =
+      mmap(NULL, b->wire_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  b->wire = shared == MAP_FAILED ? NULL : shared;
+  if (!b->memory || !b->truths || !b->wire) return fail(b, "out of memory");
+  double* at = b->memory;
+  b->arguments = at;
+  b->sizes = at += args;
+  b->parameters = at += args;
+  b->rates = at += l->parameter_count;
+  b->z = at += n;
+  b->y = at += m;
+  b->column = at += o;
+  at += n + m + o;
+  for (uint32_t i = 0; i < EPOCHS; i++) {
+    Epoch* epoch = &b->epochs[i];
+    epoch->point = at;
+    epoch->states = at += args;
+    epoch->outputs = at += n;
+    at += o;
+    epoch->positive = b->truths + i * m;
+  }
+  return true;
+}
+
+Block* block_create(const FmuFile* file, double t_start, double rtol, double seconds, char* problem,
+                    size_t size) {
+  Block* b = calloc(1, sizeof *b);
+  if (!b) {
+    snprintf(problem, size, "out of memory");
+    return NULL;
+  }
+  b->file = file;
+  b->l = &file->layout;
+  b->t_start = t_start;
+  b->rtol = rtol;
+  b->seconds = seconds;
+  b->to = b->from = -1;
+  b->column_by = UINT32_MAX;
+  b->keeps = b->l->exchange ? file->d.me_states : file->d.cs_states;
+  if (take_memory(b) && begin_process(b)) return b;
+  snprintf(problem, size, "%s", b->problem);
+  block_close(b);
+  return NULL;
+}
+
+void block_close(void* block) {
+  Block* b = block;
+  int status = 0;
+  if (b->pid > 0) {
+    char byte = 0;
+    struct pollfd end = {.fd = b->from, .events = POLLIN};
+    b->wire->op = BLOCK_QUIT;
+    if (!b->failed && write(b->to, &byte, 1) == 1) (void)poll(&end, 1, PATIENCE_MS);
+  }
+  end_process(b, &status);
+  if (b->to >= 0) close(b->to);
+  if (b->from >= 0) close(b->from);
+  if (b->wire) munmap(b->wire, b->wire_size);
+  free(b->memory);
+  free(b->truths);
+  free(b);
+}
+
+const char* block_problem(void* block) {
+  const Block* b = block;
+  return b->failed ? b->problem : NULL;
+}
+
+// ---- events and what they leave -----------------------------------------------------------------
+
+static Epoch* epoch_of(Block* b, double n) {
+  Epoch* epoch = &b->epochs[(uint64_t)n % EPOCHS];
+  return epoch->known && epoch->n == n ? epoch : NULL;
+}
+
+static Epoch* new_epoch(Block* b, double n) {
+  Epoch* epoch = &b->epochs[(uint64_t)n % EPOCHS];
+  epoch->known = true;
+  epoch->n = n;
+  epoch->ended = false;
+  return epoch;
+}
+
+static void take_domains(const Block* b, Epoch* epoch, const double* z) {
+  for (uint32_t i = 0; i < b->l->indicator_count; i++)
+    epoch->positive[i] = z[i] > 0.0;
+}
+
+/// The state of the FMU before the event that comes next, so that one can come back to it.
+static bool keep(Block* b) {
+  if (!b->keeps) return true;
+  b->wire->numbers[0] = (double)((uint64_t)b->present % BLOCK_SLOTS);
+  return ask(b, BLOCK_KEEP);
+}
+
+/// Bring the FMU to where it was with number n.
+static bool go_back(Block* b, double n) {
+  if (n == b->present) return true;
+  bool there = b->keeps && n < b->present && b->present - n < BLOCK_SLOTS && epoch_of(b, n);
+  if (!there) {
+    return fail(b, b->keeps ? "the run goes back further than states of it were kept"
+                            : "the run goes back, and the FMU cannot (no canGetAndSetFMUState)");
+  }
+  b->wire->numbers[0] = (double)((uint64_t)n % BLOCK_SLOTS);
+  if (!ask(b, BLOCK_BACK)) return false;
+  b->present = n;
+  b->has_point = false;
+  return true;
+}
+
+/// From the instance to the first point, with the parameters of the model.
+static bool begin(Block* b, const double* parameters) {
+  const BlockLayout* l = b->l;
+  double* n = b->wire->numbers;
+  if (b->begun || b->failed) return !b->failed;
+  b->begun = true;
+  n[0] = b->t_start;
+  n[1] = b->rtol;
+  memcpy(n + 2, parameters, l->parameter_count * sizeof *n);
+  memcpy(b->parameters, parameters, l->parameter_count * sizeof *n);
+  if (!ask(b, BLOCK_INIT)) return false;
+  Epoch* epoch = new_epoch(b, 0.0);
+  memcpy(epoch->states, n, l->state_count * sizeof *n);
+  epoch->next = fmin(n[l->state_count], NEVER);
+  epoch->t = b->t_start;
+  epoch->lead = b->t_start;
+  memcpy(epoch->outputs, n + l->state_count + 1, l->output_count * sizeof *n);
+  take_domains(b, epoch, n + l->state_count + 1 + l->output_count);
+  return true;
+}
+
+// ---- co-simulation ------------------------------------------------------------------------------
+
+/// Let the FMU go ahead to the next point of the grid, or to its own event before it.
+static bool lead(Block* b, Epoch* epoch, double length) {
+  double* n = b->wire->numbers;
+  double count = floor((epoch->t - b->t_start) / length + 0.5);
+  double target = b->t_start + (count + 1.0) * length;
+  // a communication point between those of the grid: the next one of it
+  if (target - epoch->t > length * (1.0 + 1e-9)) target = b->t_start + count * length;
+  n[0] = epoch->t;
+  n[1] = target - epoch->t;
+  if (!ask(b, BLOCK_STEP)) return false;
+  if (!(n[0] > epoch->t) && n[2] == 0.0) return fail(b, "a step makes no progress");
+  bool early = n[0] < target - 1e-9 * length;
+  epoch->lead = early ? n[0] : target;
+  epoch->lead_event = n[1] != 0.0;
+  epoch->ended = n[2] != 0.0;
+  epoch->next = epoch->lead;
+  return true;
+}
+
+/// The state at the last communication point once more, and a step to `t` before its lead.
+static bool step_again(Block* b, Epoch* from, double t) {
+  double* n = b->wire->numbers;
+  n[0] = (double)((uint64_t)from->n % BLOCK_SLOTS);
+  if (!ask(b, BLOCK_BACK)) return false;
+  n[0] = from->t;
+  n[1] = t - from->t;
+  from->lead_event = false;
+  if (!ask(b, BLOCK_STEP)) return false;
+  return n[0] >= t - 1e-9 * (t - from->t) ? true : fail(b, "a step that was made again is shorter");
+}
+
+/// A communication point: inputs are handed over, outputs taken, and the FMU goes ahead.
+static bool communicate(Block* b, const double* args) {
+  const BlockLayout* l = b->l;
+  double* n = b->wire->numbers;
+  double t = args[0];
+  const double* inputs = args + 2 + l->parameter_count;
+  double length = args[b->argument_count - 1];
+  Epoch* from = epoch_of(b, args[1]);
+  if (!from) return fail(b, "the run goes back further than states of it were kept");
+  if (!(length > 0.0)) return fail(b, "the distance of its communication points is not positive");
+  if (args[1] < b->present && !go_back(b, args[1])) return false;
+  bool before = t < from->lead;
+  if (before && b->keeps && t > from->t && !step_again(b, from, t)) return false;
+  bool stays = before && !b->keeps;
+  n[0] = from->lead_event;
+  memcpy(n + 1, inputs, l->input_count * sizeof *n);
+  if (!ask(b, BLOCK_ARRIVE)) return false;
+  double lead_to = from->lead;
+  Epoch* epoch = new_epoch(b, args[1] + 1.0);
+  memcpy(epoch->outputs, n + 1, l->output_count * sizeof *n);
+  memcpy(epoch->point, args, b->argument_count * sizeof *args);
+  epoch->t = t;
+  b->present = epoch->n;
+  if (stays) {
+    // it cannot go back: what it is told counts from where it is
+    epoch->t = lead_to;
+    epoch->lead = epoch->next = lead_to;
+    return true;
+  }
+  if (n[0] != 0.0) {
+    epoch->ended = true;
+    epoch->next = t;
+    return true;
+  }
+  return keep(b) && lead(b, epoch, length);
+}
+
+// ---- model exchange -----------------------------------------------------------------------------
+
+static void put_point(Block* b, const double* args) {
+  const BlockLayout* l = b->l;
+  double* n = b->wire->numbers;
+  n[0] = args[0];
+  memcpy(n + 1, args + 2 + l->parameter_count, (l->input_count + l->state_count) * sizeof *n);
+}
+
+static bool look(Block* b, const double* args) {
+  const BlockLayout* l = b->l;
+  const double* n = b->wire->numbers;
+  // the wish for an event is no part of the point
+  size_t size = (b->argument_count - 1) * sizeof *args;
+  if (b->has_point && memcmp(b->arguments, args, size) == 0) return true;
+  if (!go_back(b, args[1])) return false;
+  if (memcmp(b->parameters, args + 2, l->parameter_count * sizeof *args) != 0) {
+    return fail(b, "its parameters cannot change during a run");
+  }
+  put_point(b, args);
+  if (!ask(b, BLOCK_POINT)) return false;
+  memcpy(b->arguments, args, size);
+  memcpy(b->rates, n, (l->state_count + l->indicator_count + l->output_count) * sizeof *n);
+  b->has_point = true;
+  b->column_by = UINT32_MAX;
+  for (uint32_t i = 0; i < b->argument_count; i++)
+    b->sizes[i] = fmax(b->sizes[i], fabs(args[i]));
+  return true;
+}
+
+static bool handle_event(Block* b, const double* args) {
+  const BlockLayout* l = b->l;
+  double* n = b->wire->numbers;
+  if (!go_back(b, args[1]) || !keep(b)) return false;
+  put_point(b, args);
+  n[1 + l->input_count + l->state_count] = args[b->argument_count - 1];
+  if (!ask(b, BLOCK_EVENT)) return false;
+  Epoch* epoch = new_epoch(b, args[1] + 1.0);
+  memcpy(epoch->point, args, b->argument_count * sizeof *args);
+  memcpy(epoch->states, n, l->state_count * sizeof *n);
+  epoch->next = fmin(n[l->state_count], NEVER);
+  epoch->ended = n[l->state_count + 1] != 0.0;
+  take_domains(b, epoch, n + l->state_count + 2);
+  b->present = epoch->n;
+  b->has_point = false;
+  return true;
+}
+
+bool block_step(void* block) {
+  Block* b = block;
+  if (!b->l->exchange || b->file->d.no_completed_step || !b->has_point || b->failed) return false;
+  return ask(b, BLOCK_DONE) && b->wire->numbers[0] != 0.0;
+}
+
+// ---- answers ------------------------------------------------------------------------------------
+
+static bool same_event(const Block* b, const Epoch* epoch, const double* args) {
+  return epoch && memcmp(epoch->point, args, b->argument_count * sizeof *args) == 0;
+}
+
+/// What the event at a point makes.
+static double after_event(Block* b, const double* args, uint32_t kind, uint32_t which) {
+  Epoch* epoch = epoch_of(b, args[1] + 1.0);
+  if (!same_event(b, epoch, args)) {
+    bool good = b->l->exchange ? handle_event(b, args) : communicate(b, args);
+    epoch = good ? epoch_of(b, args[1] + 1.0) : NULL;
+  }
+  if (!epoch) return (double)NAN;
+  if (kind == ITEM_STATE) return epoch->states[which];
+  return which == 0 ? epoch->n : which == 1 ? epoch->next : epoch->ended;
+}
+
+static double at_point(Block* b, const double* args, uint32_t kind, uint32_t which) {
+  if (!look(b, args)) return (double)NAN;
+  if (kind == ITEM_RATE) return b->rates[which];
+  if (kind == ITEM_OUTPUT) return b->y[which];
+  const Epoch* epoch = epoch_of(b, args[1]);
+  if (!epoch) return (double)NAN;
+  return epoch->positive[which] ? b->z[which] : -b->z[which];
+}
+
+static double value(Block* b, const double* args, uint32_t count) {
+  double item = args[count - 1];
+  if (b->failed || !(item >= 0.0 && item < (double)ITEM_CLASSES * BLOCK_CLASS)) return (double)NAN;
+  uint32_t kind = (uint32_t)item / BLOCK_CLASS;
+  uint32_t which = (uint32_t)item % BLOCK_CLASS;
+  bool starts = kind == ITEM_START || kind == ITEM_FIRST;
+  const Epoch* epoch = NULL;
+  if (starts) {
+    if (!begin(b, args)) return (double)NAN;
+    epoch = epoch_of(b, 0.0);
+    if (!epoch) return (double)NAN;
+    return kind == ITEM_START ? epoch->states[which] : epoch->next;
+  }
+  if (count == 2) {
+    epoch = epoch_of(b, args[0]);
+    return epoch ? epoch->outputs[which] : (double)NAN;
+  }
+  if (!begin(b, args + 2)) return (double)NAN;
+  bool event = kind == ITEM_STATE || kind == ITEM_EVENT;
+  return event ? after_event(b, args, kind, which) : at_point(b, args, kind, which);
+}
+
+/// The column of an argument by the FMU itself; false where it has none.
+static bool ask_column(Block* b, const double* args, uint32_t by) {
+  const BlockLayout* l = b->l;
+  double* n = b->wire->numbers;
+  uint32_t first = 2 + l->parameter_count;
+  if (!b->file->d.directional || by < first) return false;
+  put_point(b, args);
+  n[1 + l->input_count + l->state_count] = (double)(by - first + 1);
+  if (!ask(b, BLOCK_DIRECTION)) return false;
+  memcpy(b->column, n, l->state_count * sizeof *n);
+  memcpy(b->column + l->state_count + l->indicator_count, n + l->state_count,
+         l->output_count * sizeof *n);
+  return true;
+}
+
+/// Rates, indicators and outputs by one argument, by a difference.
+static bool differ(Block* b, double* args, uint32_t by) {
+  const BlockLayout* l = b->l;
+  double old = args[by];
+  double size = fmax(b->sizes[by], fabs(old));
+  double h = sqrt(DBL_EPSILON) * (size > 0.0 ? size : 1.0);
+  volatile double moved = old + h;
+  uint32_t count = l->state_count + l->indicator_count + l->output_count;
+  args[by] = moved;
+  put_point(b, args);
+  args[by] = old;
+  if (!ask(b, BLOCK_POINT)) return false;
+  for (uint32_t i = 0; i < count; i++)
+    b->column[i] = (b->wire->numbers[i] - b->rates[i]) / (moved - old);
+  return true;
+}
+
+/// A derivative of a value of the point by one of its arguments.
+static double slope(Block* b, const double* given, uint32_t count) {
+  uint32_t by = (uint32_t)given[count - 1];
+  double item = given[count - 2];
+  uint32_t kind = (uint32_t)item / BLOCK_CLASS;
+  uint32_t which = (uint32_t)item % BLOCK_CLASS;
+  const BlockLayout* l = b->l;
+  bool moves = by == 0 || (by >= 2 + l->parameter_count && by + 1 < b->argument_count);
+  bool point = kind == ITEM_OUTPUT || kind == ITEM_RATE || kind == ITEM_GUARD;
+  if (!moves || !point || count < b->argument_count + 2) return 0.0;
+  if (isnan(at_point(b, given, kind, which)) && b->failed) return (double)NAN;
+  if (b->column_by != by) {
+    bool asked = kind != ITEM_GUARD && ask_column(b, given, by);
+    double* args = malloc(b->argument_count * sizeof *args);
+    if (!args) return (double)NAN;
+    memcpy(args, given, b->argument_count * sizeof *args);
+    bool good = asked || (!b->failed && differ(b, args, by));
+    free(args);
+    if (!good) return (double)NAN;
+    // what was asked for has no slopes of indicators
+    b->column_by = asked ? UINT32_MAX : by;
+  }
+  if (kind == ITEM_RATE) return b->column[which];
+  if (kind == ITEM_OUTPUT) return b->column[l->state_count + l->indicator_count + which];
+  const Epoch* epoch = epoch_of(b, given[1]);
+  double z = b->column[l->state_count + which];
+  return !epoch ? (double)NAN : epoch->positive[which] ? z : -z;
+}
+
+double block_value(void* block, const double* args, uint32_t count, int order) {
+  Block* b = block;
+  if (count < 1 || (order > 0 && count < 2)) return (double)NAN;
+  return order == 0 ? value(b, args, count) : order == 1 ? slope(b, args, count) : 0.0;
+}
