@@ -681,7 +681,7 @@ int command_fmu(const char* command, int argc, char** argv) {
 
 // ---- FMUs inside of models ----------------------------------------------------------------------
 
-#define CALL_SECONDS 60.0  // that a call of an FMU in a model may take
+#define CALL_SECONDS 10.0  // that a call of an FMU in a model may take, and ten times that to begin
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): files to remove at the end
 static FmuHost* host;

@@ -44,6 +44,8 @@ static const LspWord words[] = {
     {"connect", "connect(a.p, b.p);",
      "Across quantities are equal, through quantities sum to zero."},
     {"include", "include \"parts/electrical.lisma\";", "The statements of another file."},
+    {"fmu", "fmu pump = \"pump.fmu\" (p0 = 1e5);",
+     "A block from an FMU; its inputs, outputs and states are `pump.x`."},
     {"after", "after 0.5 [x > 1] { set y = 0; }", "Resets a time after a condition came to hold."},
     {"persistent", "after D [c] persistent { ... }", "Fires though the condition has fallen."},
     {"trigger", "after D [c] trigger { ... }", "With the values of the trigger."},

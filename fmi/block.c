@@ -200,11 +200,13 @@ static void put_variables(Text* text, const BlockLayout* l) {
   put_start(text, l, ITEM_FIRST, 0);
   put(text, ";\n");
   for (uint32_t i = 0; i < l->input_count; i++) {
-    double start = l->inputs[i]->start;
-    put(text, "`%s`(t0) ~= ", l->inputs[i]->name);
-    put_number(text, isnan(start) ? 0.0 : start);
-    put(text, ";\n");
-    if (is_held(l->inputs[i])) put(text, "`:%s`(t0) = nan;\n", l->inputs[i]->name);
+    const FmuItem* input = l->inputs[i];
+    // a second one, what the FMU was told last, says that jumps of the first are its events
+    for (int told = 0; told <= 1; told++) {
+      put(text, "`%s%s`(t0) %s ", told ? ":in " : "", input->name, told ? "=" : "~=");
+      put_number(text, isnan(input->start) ? 0.0 : input->start);
+      put(text, ";\n");
+    }
   }
   for (uint32_t i = 0; i < l->state_count; i++) {
     const char* name = l->states[i]->name;
@@ -235,7 +237,8 @@ static void put_events(Text* text, const BlockLayout* l) {
   put(text, "automaton `fmu` {\nstate `event` [time >= `:next`] || [`:want` > 0]");
   for (uint32_t i = 0; i < l->input_count; i++) {
     const char* name = l->inputs[i]->name;
-    if (l->exchange && is_held(l->inputs[i])) put(text, " || [(`%s` - `:%s`)^2 > 0]", name, name);
+    if (l->exchange && is_held(l->inputs[i]))
+      put(text, " || [(`%s` - `:in %s`)^2 > 0]", name, name);
   }
   for (uint32_t i = 0; i < l->indicator_count; i++)
     put(text, " || [`event indicator %u` < 0]", i + 1);
@@ -248,7 +251,7 @@ static void put_events(Text* text, const BlockLayout* l) {
   }
   for (uint32_t i = 0; i < l->input_count; i++) {
     const char* name = l->inputs[i]->name;
-    if (l->exchange && is_held(l->inputs[i])) put(text, "set `:%s` = `%s`;\n", name, name);
+    put(text, "set `:in %s` = `%s`;\n", name, name);
   }
   put(text, "} from init, `event`;\n"
             "state `end` [`:ended` > 0] { stop \"the FMU has ended the simulation\"; } "

@@ -17,6 +17,8 @@
 
 #define MEMORY_LIMIT ((rlim_t)4 << 30)
 #define NUDGES       24  // doublings of a rounding of the time by which an event may lie behind it
+#define AT_ONCE      64.0  // roundings of the time: what is due within them is due now
+#define AGAIN        10    // events that follow at once
 
 typedef struct Process {
   Foreign f;
@@ -131,6 +133,21 @@ static bool go_behind(Process* p, const double* point, bool due) {
   return go(p, point);
 }
 
+/// An indicator that an event has left at zero is in the domain z <= 0; where the motion takes it
+/// out of there at once, that is an event of its own, at the same time. The states are then those a
+/// few roundings later.
+static bool leaves_at_once(Process* p, double t, bool* answer) {
+  size_t size = p->l->state_count * sizeof *p->x;
+  double ahead = AT_ONCE * DBL_EPSILON * fabs(t);
+  *answer = false;
+  if (!foreign_derivatives(&p->f, p->rates)) return false;
+  for (uint32_t i = 0; i < p->l->state_count; i++)
+    p->rates[i] = p->x[i] + ahead * p->rates[i];
+  if (!foreign_set_point(&p->f, t + ahead, p->rates) || !crossed(p, answer)) return false;
+  if (*answer) memcpy(p->x, p->rates, size);
+  return *answer || foreign_set_point(&p->f, t, p->x);
+}
+
 static bool handle_event(Process* p) {
   double* n = p->wire->numbers;
   const BlockLayout* l = p->l;
@@ -140,13 +157,21 @@ static bool handle_event(Process* p) {
       !set_inputs(p, n + 1, true)) {
     return false;
   }
+  double t = n[0];
   ForeignStatus status = foreign_event(&p->f, &changed);
+  for (int k = 0; k < AGAIN && status == FOREIGN_OK; k++) {
+    bool more = false;
+    if (changed && !foreign_states(&p->f, p->x)) return false;
+    if (!take_domains(p, n + l->state_count + 2) || !leaves_at_once(p, t, &more)) return false;
+    if (!more) break;
+    if (!foreign_enter_event(&p->f)) return false;
+    status = foreign_event(&p->f, &changed);
+  }
   if (status == FOREIGN_FAILED) return false;
-  if (changed && status == FOREIGN_OK && !foreign_states(&p->f, p->x)) return false;
   memcpy(n, p->x, l->state_count * sizeof *n);
   n[l->state_count] = p->f.next_event;
   n[l->state_count + 1] = status == FOREIGN_ENDED;
-  return status == FOREIGN_ENDED || take_domains(p, n + l->state_count + 2);
+  return true;
 }
 
 static bool step(Process* p) {

@@ -88,13 +88,22 @@ static void end_process(Block* b, int* status) {
   b->pid = 0;
 }
 
+/// Nobody answers any more: wait a little for the end of the process, then end it.
 static bool lost(Block* b) {
   char text[200];
   int status = 0;
-  while (waitpid(b->pid, &status, 0) < 0 && errno == EINTR) {
+  struct timespec moment = {.tv_nsec = 10000000};
+  pid_t ended = 0;
+  for (int i = 0; i < PATIENCE_MS / 10 && ended == 0; i++) {
+    ended = waitpid(b->pid, &status, WNOHANG);
+    if (ended == 0) (void)nanosleep(&moment, NULL);
   }
-  b->pid = 0;
-  if (WIFSIGNALED(status)) {
+  if (ended == b->pid) b->pid = 0;
+  bool silent = ended == 0;
+  end_process(b, &status);
+  if (silent) {
+    snprintf(text, sizeof text, "it has closed what it was to answer through");
+  } else if (WIFSIGNALED(status)) {
     snprintf(text, sizeof text, "it crashed: %s", strsignal(WTERMSIG(status)));
   } else {
     snprintf(text, sizeof text, "it ended its process with status %d", WEXITSTATUS(status));
@@ -107,6 +116,8 @@ static bool ask(Block* b, BlockOp op) {
   char byte = 0;
   double deadline = now() + b->seconds;
   if (b->failed) return false;
+  // to begin may take long: models are solved for their initial values then
+  if (op == BLOCK_INIT) deadline += 9.0 * b->seconds;
   b->wire->op = op;
   if (write(b->to, &byte, 1) != 1) return lost(b);
   for (;;) {
@@ -311,7 +322,8 @@ static bool lead(Block* b, Epoch* epoch, double length) {
   n[0] = epoch->t;
   n[1] = target - epoch->t;
   if (!ask(b, BLOCK_STEP)) return false;
-  if (!(n[0] > epoch->t) && n[2] == 0.0) return fail(b, "a step makes no progress");
+  bool stands = !(n[0] > epoch->t) && n[1] == 0.0 && n[2] == 0.0;
+  if (stands) return fail(b, "a step makes no progress");
   bool early = n[0] < target - 1e-9 * length;
   epoch->lead = early ? n[0] : target;
   epoch->lead_event = n[1] != 0.0;
@@ -325,6 +337,7 @@ static bool step_again(Block* b, Epoch* from, double t) {
   double* n = b->wire->numbers;
   n[0] = (double)((uint64_t)from->n % BLOCK_SLOTS);
   if (!ask(b, BLOCK_BACK)) return false;
+  if (!(t > from->t)) return true;
   n[0] = from->t;
   n[1] = t - from->t;
   from->lead_event = false;
@@ -344,7 +357,7 @@ static bool communicate(Block* b, const double* args) {
   if (!(length > 0.0)) return fail(b, "the distance of its communication points is not positive");
   if (args[1] < b->present && !go_back(b, args[1])) return false;
   bool before = t < from->lead;
-  if (before && b->keeps && t > from->t && !step_again(b, from, t)) return false;
+  if (before && b->keeps && !step_again(b, from, t)) return false;
   bool stays = before && !b->keeps;
   n[0] = from->lead_event;
   memcpy(n + 1, inputs, l->input_count * sizeof *n);
@@ -536,5 +549,9 @@ static double slope(Block* b, const double* given, uint32_t count) {
 double block_value(void* block, const double* args, uint32_t count, int order) {
   Block* b = block;
   if (count < 1 || (order > 0 && count < 2)) return (double)NAN;
+  // what is tried on the way to a solution may be anything; the FMU is not asked with it
+  for (uint32_t i = 0; i < count; i++) {
+    if (!isfinite(args[i])) return (double)NAN;
+  }
   return order == 0 ? value(b, args, count) : order == 1 ? slope(b, args, count) : 0.0;
 }

@@ -153,7 +153,6 @@ bool parser_part(Parser* p, const BlockFrame* frame, AstStatement* out);
 bool parser_port(Parser* p, AstStatement* out);
 bool parser_include(Parser* p, AstStatement* out);
 /// `fmu pump = "pump.fmu" (p0 = 1e5);`: an instance of the part that stands for the file.
-bool parser_at_fmu(const Parser* p);
 bool parser_fmu(Parser* p, AstStatement* out);
 /// `TYPE NAME`: nothing else begins with two names.
 bool parser_at_instance(const Parser* p);

@@ -3,8 +3,6 @@
 // Functions, parts and what joins them: ports, instances, connections, included files.
 #include "lisma/parser_internal.h"
 
-#include <string.h>
-
 // ---------------------------------------------------------------------------------------------
 // Functions
 
@@ -171,20 +169,8 @@ bool parser_port(Parser* p, AstStatement* out) {
 // ---------------------------------------------------------------------------------------------
 // Instances
 
-/// The '=' tells it from a part of this name.
-bool parser_at_fmu(const Parser* p) {
-  const Str text = p->source->text;
-  uint32_t at = p->next.span.end;
-  while (at < text.length && strchr(" \t\r\n", text.data[at]))
-    at++;
-  return p->tok.kind == TOK_WORD && p->tok.word == WORD_FMU && parser_next_is_name(p) &&
-         at < text.length && text.data[at] == '=';
-}
-
 bool parser_at_instance(const Parser* p) {
-  bool word = p->tok.kind == TOK_WORD &&
-              (p->tok.word == WORD_NONE || (p->tok.word == WORD_FMU && !parser_at_fmu(p)));
-  bool type = p->tok.kind == TOK_QUOTED || word;
+  bool type = p->tok.kind == TOK_QUOTED || (p->tok.kind == TOK_WORD && p->tok.word == WORD_NONE);
   bool next =
       p->next.kind == TOK_QUOTED ||
       (p->next.kind == TOK_WORD && !token_is_reserved(&p->next) && !word_is_operator(p->next.word));

@@ -490,10 +490,10 @@ static bool begins_statement(const Parser* p) {
   case WORD_FUNCTION:
   case WORD_PART:
   case WORD_PORT:
+  case WORD_FMU:
   case WORD_MEASURE:
   case WORD_CONTROL: return named;
   case WORD_INCLUDE: return next == TOK_STRING;
-  case WORD_FMU: return parser_at_fmu(p);
   case WORD_AFTER: return next == TOK_NUMBER || (named && !word_is_event(p->next.word));
   case WORD_EVERY: return next == TOK_NUMBER || named;
   case WORD_STOP: return next == TOK_STRING || next == TOK_SEMICOLON;

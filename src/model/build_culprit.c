@@ -61,6 +61,7 @@ static double node_value(const ModelBuild* build, const Search* s, SymTerm term,
     x[k] = value[node->arg[k]];
     *operands = *operands && isfinite(x[k]);
   }
+  if (node->op == IR_PACK) return x[0] + x[1];  // a list of arguments: finite if they are
   return ir_apply((IrOp)node->op, x[0], x[1], x[2]);
 }
 

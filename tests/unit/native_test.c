@@ -155,8 +155,8 @@ TEST(every_operation_has_the_bits_of_the_tape) {
   static const double table_x[] = {-1.0, 0.0, 2.0};
   static const double table_y[] = {1.0, 3.0, -1.0};
   static const double slopes[] = {0.5, 0.0, -1.0};
-  const ModelTable tables[] = {{table_x, table_y, NULL, 3, NULL},
-                               {table_x, table_y, slopes, 3, NULL}};
+  const ModelTable tables[] = {{table_x, table_y, NULL, 3, NULL, NULL},
+                               {table_x, table_y, slopes, 3, NULL, NULL}};
   ModelContext context = {.tables = tables};
   static const double values[] = {
       0.0,    -0.0, 1.0, -1.0,  0.3,      -7.25,     5e-324,      1e308, -1e308,

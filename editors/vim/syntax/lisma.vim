@@ -1,6 +1,6 @@
 " Vim syntax for LISMA; written by scripts/gen_editors.py.
 if exists("b:current_syntax") | finish | endif
-syntax keyword lismaKeyword across after at automaton connect const contact control data delete each else every for friction from function goto ic if include invariant like macro measure part persistent port priority random repeat return set state stop through trigger experiment energy
+syntax keyword lismaKeyword across after at automaton connect const contact control data delete each else every fmu for friction from function goto ic if include invariant like macro measure part persistent port priority random repeat return set state stop through trigger experiment energy
 syntax keyword lismaOperator and implies mod not or xor
 syntax keyword lismaEvent unilateral bilateral ordinary shortliving noEvent
 syntax keyword lismaFunction abs acos acosh asin asinh atan atan2 atanh ceil clamp cos cosh cot csc ctg delay der erf exp exponential factorial floor gamma hypot ln log log10 max min noise normal post pow pre prod quotient random rem root round sec sign sin sinh sqrt sum table tan tanh tg trunc uniform

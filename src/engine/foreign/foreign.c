@@ -6,16 +6,21 @@
 // nothing about them: their events are found by samples.
 #include "engine/run/run.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define JUMP_ULPS 64.0
 
 /// One block of a run.
 typedef struct Block {
   ModelForeign function;
   const EngForeign* all;
-  void* handle;   // NULL: not open
-  uint32_t want;  // variable that asks for an event; MODEL_NONE: there is none
+  void* handle;      // NULL: not open
+  uint32_t want;     // variable that asks for an event; MODEL_NONE: there is none
+  uint32_t* inputs;  // variables whose jumps it has to be told of
+  uint32_t input_count;
 } Block;
 
 struct EngForeign {
@@ -33,18 +38,42 @@ static double block_value(void* user, const double* args, uint32_t count, int or
   return block->all->host.value(block->handle, args, count, order);
 }
 
-/// The variable `:want` beside `:block` in the part of the block.
-static uint32_t find_want(const Model* model, Str block) {
-  static const char ending[] = ":block";
-  uint32_t tail = sizeof ending - 1;
-  if (block.length < tail) return MODEL_NONE;
-  uint32_t head = block.length - tail;
+/// The rest of a name behind the one of a part; false where it is of something else.
+static bool is_member(Str name, Str part, Str* rest) {
+  if (name.length < part.length || memcmp(name.data, part.data, part.length) != 0) return false;
+  *rest = (Str){name.data + part.length, name.length - part.length};
+  return true;
+}
+
+static uint32_t find_member(const Model* model, Str part, Str wanted) {
   for (uint32_t v = 0; v < model->var_count; v++) {
-    Str name = model->vars[v].name;
-    bool same = name.length == head + 5 && memcmp(name.data, block.data, head) == 0;
-    if (same && memcmp(name.data + head, ":want", 5) == 0) return v;
+    Str rest;
+    if (is_member(model->vars[v].name, part, &rest) && str_equal(rest, wanted)) return v;
   }
   return MODEL_NONE;
+}
+
+/// What the part of a block tells by names: `:want` asks for an event; jumps of x are told where
+/// there is an `:in x` beside it.
+static SltStatus find_members(EngSim* sim, Block* block, Str data) {
+  static const char ending[] = ":block";
+  const Model* model = sim->model;
+  block->want = MODEL_NONE;
+  if (data.length < sizeof ending - 1) return SLT_OK;
+  Str part = {data.data, data.length - (uint32_t)(sizeof ending - 1)};
+  block->want = find_member(model, part, STR_LIT(":want"));
+  block->inputs =
+      base_alloc(&sim->options.allocator, (model->var_count + 1) * sizeof *block->inputs);
+  if (!block->inputs) return SLT_ERR_NOMEM;
+  for (uint32_t v = 0; v < model->var_count; v++) {
+    Str rest;
+    Str name;
+    bool told = is_member(model->vars[v].name, part, &rest) && model->vars[v].hidden;
+    if (!told || !is_member(rest, STR_LIT(":in "), &name)) continue;
+    uint32_t input = find_member(model, part, name);
+    if (input != MODEL_NONE) block->inputs[block->input_count++] = input;
+  }
+  return SLT_OK;
 }
 
 SltStatus eng_foreign_create(EngSim* sim) {
@@ -65,9 +94,8 @@ SltStatus eng_foreign_create(EngSim* sim) {
   for (uint32_t i = 0; i < f->count; i++) {
     Block* block = &f->blocks[i];
     const ModelForeignBlock* described = &model->foreigns[i];
-    *block = (Block){.function = {block_value, block, f->packs},
-                     .all = f,
-                     .want = find_want(model, described->name)};
+    *block = (Block){.function = {block_value, block, f->packs}, .all = f};
+    SLT_TRY(find_members(sim, block, described->name));
     f->tables[described->table].foreign = &block->function;
   }
   sim->history.tables = f->tables;
@@ -88,10 +116,10 @@ void eng_foreign_free(EngSim* sim) {
 
 /// The name of a block: `pump` of `pump.:block`.
 static Str block_name(Str name) {
-  while (name.length && name.data[name.length - 1] != '.')
-    name.length--;
-  if (name.length) name.length--;
-  return name;
+  uint32_t length = name.length;
+  while (length && name.data[length - 1] != '.')
+    length--;
+  return length ? (Str){name.data, length - 1} : name;
 }
 
 SltStatus eng_foreign_open_slow(EngSim* sim) {
@@ -141,4 +169,25 @@ SltStatus eng_foreign_step_slow(EngSim* sim, bool* wants) {
     *wants = true;
   }
   return eng_foreign_check_slow(sim);
+}
+
+static bool jumps(const EngSim* sim, const Block* block) {
+  for (uint32_t i = 0; i < block->input_count; i++) {
+    uint32_t env = sim->model->vars[block->inputs[i]].env;
+    double before = sim->values.before[env];
+    double after = sim->env[env];
+    double noise = JUMP_ULPS * DBL_EPSILON * fmax(fabs(before), fabs(after));
+    if (fabs(after - before) > noise) return true;
+  }
+  return false;
+}
+
+void eng_foreign_instant_slow(EngSim* sim) {
+  EngForeign* f = sim->foreign;
+  for (uint32_t i = 0; i < f->count; i++) {
+    const Block* block = &f->blocks[i];
+    if (block->want == MODEL_NONE || !jumps(sim, block)) continue;
+    sim->env[sim->model->vars[block->want].env] = 1.0;
+    sim->core.touched = true;
+  }
 }

@@ -16,6 +16,8 @@ ModelPacks* eng_foreign_packs(const EngSim* sim);
 SltStatus eng_foreign_open_slow(EngSim* sim);
 /// Fail when a block has failed.
 SltStatus eng_foreign_check_slow(EngSim* sim);
+/// An instant has changed values: blocks whose inputs have jumped get an event of their own.
+void eng_foreign_instant_slow(EngSim* sim);
 /// A step has ended at the present point; `wants`: a block asks for an event here.
 SltStatus eng_foreign_step_slow(EngSim* sim, bool* wants);
 

@@ -201,6 +201,7 @@ SltStatus eng_instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
     leave_trial(sim);
     eng_order_instant(sim);
     restart_integration(sim);
+    if (ENG_UNLIKELY(sim->foreign)) eng_foreign_instant_slow(sim);
   } else if (sim->core.segment.whole) {
     SLT_TRY(commit_trial(sim));
   }
@@ -427,12 +428,13 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   if (core->ended) return SLT_END;
   bool fired = false;
   SltStatus status = SLT_OK;
-  if (ENG_UNLIKELY(core->touched)) {
-    status = take_inputs(sim, &fired);
-    status = tell(sim, status, fired);
-    if (status != SLT_OK) return status;
-  }
-  while (core->t < t_stop) {
+  while (core->t < t_stop || core->touched) {
+    if (ENG_UNLIKELY(core->touched)) {
+      status = take_inputs(sim, &fired);
+      status = tell(sim, status, fired);
+      if (status != SLT_OK) return status;
+      continue;
+    }
     if (ENG_UNLIKELY(core->leaves)) {
       status = eng_leave_boundaries(sim, &fired);
       status = tell(sim, status, fired);

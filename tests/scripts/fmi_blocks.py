@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""FMUs inside of models: `fmu pump = "pump.fmu" (p0 = 1e5);`.
+
+Those of others are made as in fmi_import.py; those of our own come from `saltus export`. Values are compared with closed
+forms and with direct runs; what is wrong with an FMU has to be a message and never a crash or a hang of the program.
+"""
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fmi_import import CS, EXACT, ME, MODELS, XML, check, failures, make, rows_of, saltus  # noqa: E402
+
+STRUCTURE = '''<ScalarVariable name="der(h)" valueReference="10"><Real derivative="1"/></ScalarVariable>
+    <ScalarVariable name="der(v)" valueReference="11"><Real derivative="2"/></ScalarVariable>{more}
+  </ModelVariables>'''
+BLOCK = XML.replace("</ModelVariables>", STRUCTURE).replace("{derivatives}", '<Unknown index="4"/><Unknown index="5"/>')
+KEEPS = 'canGetAndSetFMUstate="true" modelIdentifier'
+EXPORTS = """ball thermostat stick_slip sliding relay bang_bang tank overflow dry_friction table_edge two_relays heated_rooms
+    traffic_light contact_ball backspin brake clutch_ideal fragile_pendulum rope servo drive_train boiler vehicle ball_slides
+    predator_prey sawtooth simultaneous spring_masses cradle second_order""".split()
+
+
+def block(folder, *faults, more="", **how):
+    """A model with an FMU with these faults; its path."""
+    path = make(folder, *faults, xml=BLOCK.replace("{more}", more), **how)
+    return path
+
+
+def run(folder, text, *words, name="model.lisma", seconds=60):
+    Path(folder, name).write_text(text)
+    return saltus("run", name, *words, cwd=folder, seconds=seconds)
+
+
+def jumps(rows, name):
+    return [b["time"] for a, b in zip(rows, rows[1:]) if b[name] > a[name]]
+
+
+def test_events_of_any_scale(folder):
+    """Indicators of 1, 1e-10, 1e7 and nothing but a sign are events of the run, recorded as not proved."""
+    for fault in ("", "TINY", "HUGE_ONE", "SIGNS"):
+        path = block(folder, *filter(None, [fault]))
+        ran = run(folder, f'fmu b = "{path}";', "--until", 1.2, "-o", "-", "--rtol", 1e-9, "--events", "e.jsonl")
+        check(ran.returncode == 0, fault, ran.stderr)
+        times = jumps(rows_of(ran), "b.n")
+        check(len(times) >= 3, fault, times)
+        check(all(abs(a - b) < 1e-8 for a, b in zip(times, EXACT)), fault, times[:4], EXACT[:4])
+        records = [json.loads(line) for line in Path(folder, "e.jsonl").read_text().splitlines()]
+        fired = [r for r in records if r["kind"] == "state"]
+        check(fired and not any(r["certified"] for r in fired), fault, "nobody has proved these")
+        check(any("event indicator 1" in a for r in fired for a in r["atom"]), fault, fired[0]["atom"])
+        check("not certified" in ran.stderr, ran.stderr)
+
+
+def test_touching_zero(folder):
+    """An indicator that touches zero from below, beside one of 1e7, is no event."""
+    ran = run(folder, f'fmu b = "{block(folder, indicators=3)}";', "--until", 0.44, "-o", "-")
+    check(ran.returncode == 0 and "events       0" in ran.stderr, ran.stderr)
+
+
+def test_time_events_and_wishes(folder):
+    ran = run(folder, f'fmu b = "{block(folder, "CLOCK", indicators=0)}";', "--until", 0.35, "-o", "-")
+    times = jumps(rows_of(ran), "b.n")
+    check(times == [0.1, 0.2, 0.1 * 3], times, ran.stderr)
+    ran = run(folder, f'fmu b = "{block(folder, "ALWAYS", indicators=0)}";', "--until", 0.4, "-o", "-")
+    check(ran.returncode == 0 and abs(rows_of(ran)[-1]["b.h"] - (1 - 9.81 * 0.08)) < 1e-9, ran.stderr)
+    ran = run(folder, f'fmu b = "{block(folder, "ENDS")}";', "--until", 3, "-o", "-")
+    check(ran.returncode == 0 and "has ended the simulation" in ran.stderr, ran.stderr)
+    check(abs(rows_of(ran)[-1]["time"] - EXACT[1]) < 1e-5, rows_of(ran)[-1])
+
+
+def test_bad_libraries(folder):
+    """A crash is a message with the name of the block, and the rows until then are there."""
+    for fault, words in (("CRASH", "crashed"), ("CRASH_EARLY", "crashed"), ("EXIT", "ended its process"), ("CLOSE", "closed"),
+                         ("FAIL", "returned Error"), ("MEMORY", "crashed"), ("NOT_A_NUMBER", "no finite values"), ("STUCK", "does not end"),
+                         ("HANG", "did not end within 10 s")):
+        ran = run(folder, f'fmu b = "{block(folder, fault)}";', "--until", 2, "-o", "rows.csv", "--every", 0.01)
+        check(ran.returncode == 3, fault, ran.returncode, ran.stderr)
+        check(words in ran.stderr, fault, ran.stderr)
+        if fault in ("CRASH", "EXIT", "FAIL", "HANG"):
+            check(len(Path(folder, "rows.csv").read_text().splitlines()) > 1, fault, "rows are kept")
+            check("E0813" in ran.stderr and "'b'" in ran.stderr, fault, ran.stderr)
+
+
+def test_messages(folder):
+    for text, words in (('fmu b = "nowhere.fmu";', "there is no such file"), ('fmu b = "model.lisma";', "model.lisma"),
+                        (f'fmu b = "{block(folder, interfaces="")}";', "neither"),
+                        (f'fmu b = "{block(folder)}" (mass = 1);', "mass"), ("fmu b = 3;", "name of a file"),
+                        (f'fmu b = "{block(folder)}"; x = b.q;', "b.q"),
+                        (f'fmu b = "{make(folder)}";', "not among its variables"),
+                        (f'fmu b = "{block(folder, library=False)}";', "no library"),
+                        (f'fmu b = "{block(folder, token="other")}";', "makes no instance")):
+        ran = run(folder, text, "-o", "-", "--until", 1)
+        check(ran.returncode in (1, 3) and words in ran.stderr, text, ran.returncode, ran.stderr)
+    # a model that uses the word as a name stays legal
+    ran = run(folder, "fmu' = -fmu; fmu(t0) = 1; part fmux { y = 1; } fmux q;", "-o", "-", "--until", 1)
+    check(ran.returncode == 0, ran.stderr)
+
+
+def test_equations_and_inputs(folder):
+    """An FMU among equations: a plant of second order in an FMU, its controller in the model."""
+    Path(folder, "plant.lisma").write_text("const m = 1; x' = v; v' = (F - x) / m; F(t0) = 0; x(t0) = 0; v(t0) = 0; y = x + 0.5*v;\n")
+    direct = """const m = 2; x' = v; v' = (F - x) / m; x(t0) = 0; v(t0) = 0; y = x + 0.5*v;
+    F = 3 * (1 - y); n(t0) = 0; state up [x >= 0.5] { set n = n + 1; } from init;"""
+    model = """F = 3 * (1 - p.y); p.F = F; n(t0) = 0; state up [p.x >= 0.5] { set n = n + 1; } from init;"""
+    want = rows_of(run(folder, direct, "--until", 5, "--every", 0.5, "--rtol", 1e-10, "-o", "-", "--event-rows", "none"))
+    for version in (2, 3):
+        made = saltus("export", "plant.lisma", "--kind", "me", "--fmi", version, "-o", "plant.fmu", cwd=folder)
+        check(made.returncode == 0, made.stderr)
+        ran = run(folder, 'fmu p = "plant.fmu" (m = 2);' + model, "--until", 5, "--every", 0.5, "--rtol", 1e-10, "-o", "-",
+                  "--event-rows", "none")
+        check(ran.returncode == 0, ran.stderr)
+        for a, b in zip(want, rows_of(ran)):
+            for name in ("x", "v", "y"):
+                check(abs(a[name] - b["p." + name]) < 1e-8, version, name, a["time"], a[name], b["p." + name])
+            check(a["n"] == b["n"], version, "n", a["time"])
+    # a stiff method asks for its derivatives
+    ran = run(folder, 'fmu p = "plant.fmu" (m = 2);' + model, "--until", 5, "--every", 0.5, "--rtol", 1e-7, "--method", "rodas",
+              "-o", "-", "--event-rows", "none")
+    check(ran.returncode == 0 and abs(rows_of(ran)[-1]["p.x"] - want[-1]["x"]) < 1e-5, ran.stderr)
+    # twice the same file: two blocks with memories of their own
+    ran = run(folder, 'fmu p = "plant.fmu"; fmu q = "plant.fmu" (m = 4); p.F = 1; q.F = 1;', "--until", 2, "-o", "-")
+    last = rows_of(ran)[-1]
+    check(abs(last["p.x"] - (1 - math.cos(2))) < 1e-5 and abs(last["q.x"] - (1 - math.cos(1))) < 1e-5, last)
+
+
+def test_loops_through_an_fmu(folder):
+    """An algebraic loop through an output that reads an input at once is solved."""
+    Path(folder, "gain.lisma").write_text("y = 0.5 * u + x; x' = -x; x(t0) = 1; u(t0) = 0;\n")
+    check(saltus("export", "gain.lisma", "--kind", "me", "-o", "gain.fmu", cwd=folder).returncode == 0, "export")
+    ran = run(folder, 'fmu p = "gain.fmu"; p.u = 1 - p.y;', "--until", 1, "-o", "-", "--every", 0.5, "--rtol", 1e-10)
+    check(ran.returncode == 0, ran.stderr)
+    for row in rows_of(ran):
+        check(abs(row["p.y"] - (0.5 + math.exp(-row["time"])) / 1.5) < 1e-7, row)
+
+
+def test_inputs_that_belong_to_events(folder):
+    """Discrete inputs are set in events alone; the FMU refuses them elsewhere."""
+    more = '''<ScalarVariable name="d" valueReference="3" causality="input" variability="discrete"><Real start="0"/></ScalarVariable>
+    <ScalarVariable name="u" valueReference="4" causality="input"><Real start="0"/></ScalarVariable>
+    <ScalarVariable name="seen" valueReference="3" causality="output"><Real/></ScalarVariable>
+    <ScalarVariable name="flow" valueReference="4" causality="output"><Real/></ScalarVariable>'''
+    path = block(folder, more=more)
+    ran = run(folder, f'fmu b = "{path}"; b.d = s; s(t0) = 1; at 0.2 {{ set s = 5; }} b.u = 10*time;', "--until", 0.4, "--every",
+              0.05, "-o", "-")
+    check(ran.returncode == 0, ran.stderr)
+    for row in rows_of(ran):
+        if row["time"] != 0.2:
+            check(row["b.seen"] == (1 if row["time"] < 0.2 else 5), row)
+        check(abs(row["b.flow"] - 10 * row["time"]) < 1e-12, row)
+
+
+def test_communication(folder):
+    """Co-simulation: exact where inputs stand still, of first order where they move, back where they jump."""
+    Path(folder, "lag.lisma").write_text("x' = u - x; x(t0) = 0; u(t0) = 0;\n")
+    loop = "p.u = 2*(1 - p.x); y' = 2*(1 - y) - y; y(t0) = 0; err = p.x - y;"
+    for version in (2, 3):
+        check(saltus("export", "lag.lisma", "--fmi", version, "-o", "lag.fmu", cwd=folder).returncode == 0, "export")
+        errors = []
+        for k in range(4):
+            ran = run(folder, f'fmu p = "lag.fmu" (step = {0.1 / 2 ** k});' + loop, "--until", 2, "-o", "-", "--out", "err")
+            check(ran.returncode == 0, ran.stderr)
+            errors.append(abs(rows_of(ran)[-1]["err"]))
+        ratios = [a / b for a, b in zip(errors, errors[1:])]
+        check(all(1.7 < r < 2.2 for r in ratios), version, "first order", errors)
+        # an input that jumps inside a communication step: the FMU goes back and meets it
+        ran = run(folder, 'fmu p = "lag.fmu" (step = 1); p.u = s; s(t0) = 0; at 0.3 { set s = 1; }', "--until", 3, "-o", "-",
+                  "--rtol", 1e-9)
+        check(abs(rows_of(ran)[-1]["p.x"] - (1 - math.exp(-2.7))) < 1e-7, version, rows_of(ran)[-1])
+    # an FMU that cannot go back is told at its next point
+    path = block(folder, interfaces=CS)
+    ran = run(folder, f'fmu b = "{path}" (step = 0.1);', "--until", 1, "-o", "-")
+    check(ran.returncode == 0, ran.stderr)
+    ran = run(folder, f'fmu b = "{block(folder, "STEP_FAILS", interfaces=CS)}" (step = 0.1);', "--until", 1, "-o", "-")
+    check(ran.returncode == 3 and "DoStep returned Error" in ran.stderr, ran.stderr)
+
+
+def test_round_trip(folder):
+    """Models of the gallery as FMUs inside of models give the values of the direct run."""
+    for place, name in enumerate(EXPORTS):
+        path = next(p for p in (MODELS / f"{name}.lisma", MODELS / "dae" / f"{name}.lisma") if p.exists())
+        words = ("--until", 3, "--every", 0.25, "--rtol", 1e-9, "--event-rows", "none", "-o", "-", "--quiet")
+        direct = list(csv.DictReader(saltus("run", path, *words).stdout.splitlines()))
+        for kind in ("me", "cs"):
+            made = saltus("export", path, "--kind", kind, "--fmi", 2 + place % 2, "-o", f"{name}.fmu", cwd=folder)
+            check(made.returncode == 0, name, made.stderr)
+            text = f'fmu m = "{name}.fmu"' + (" (step = 0.25);" if kind == "cs" else ";")
+            ran = run(folder, text, *words)
+            check(ran.returncode == 0, name, kind, ran.stderr)
+            there = {row["time"]: row for row in rows_of(ran)}
+            for row in direct:
+                for column, value in row.items():
+                    got = there.get(float(row["time"]), {}).get("m." + column, math.nan)
+                    if value and not math.isnan(got):
+                        try:
+                            want = float(value)
+                        except ValueError:
+                            continue  # the state of an automaton
+                        bound = 2e-5 if kind == "me" else 1e-30
+                        check(abs(got - want) <= bound * (1 + abs(want)), name, kind, column, row["time"], got, value)
+
+
+def main():
+    if "built without" in saltus("run", "x.fmu").stderr:
+        print("skipped: the program was built without libzip or expat (Debian: libzip-dev, libexpat1-dev)")
+        return 77
+    cache = Path(os.environ["SALTUS_BUILD"], "CMakeCache.txt").read_text()
+    sanitized = any(line.startswith("SALTUS_SANITIZE:") and "address" in line for line in cache.splitlines())
+    ours = ("test_round_trip", "test_equations_and_inputs", "test_loops_through_an_fmu", "test_communication")
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or (sanitized and name in ours):
+            continue  # an FMU that is sanitized itself cannot be loaded
+        with tempfile.TemporaryDirectory() as folder:
+            test(folder)
+        print(name, flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
