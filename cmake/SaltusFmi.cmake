@@ -9,7 +9,7 @@ endif()
 
 set(fmi_source ${PROJECT_SOURCE_DIR}/fmi)
 add_library(saltus_fmu MODULE ${fmi_source}/fmi2.c ${fmi_source}/fmi3.c ${fmi_source}/instance.c
-  ${fmi_source}/exchange.c
+  ${fmi_source}/exchange.c ${fmi_source}/direction.c
   ${fmi_source}/variables.c)
 target_link_libraries(saltus_fmu PRIVATE saltus_static saltus_flags m)
 set_target_properties(saltus_fmu PROPERTIES

@@ -228,6 +228,8 @@ static void put_interface(Text* text, FmuKind kind, const char* identifier, uint
   if (version == 2) put(text, " canNotUseMemoryManagementFunctions=\"true\"");
   put(text, " canGetAndSetFMU%s=\"true\" canSerializeFMU%s=\"true\"",
       version == 2 ? "state" : "State", version == 2 ? "state" : "State");
+  if (kind == FMU_EXCHANGE)
+    put(text, " providesDirectionalDerivative%s=\"true\"", version == 2 ? "" : "s");
   if (version == 3 && kind == FMU_EXCHANGE) put(text, " needsCompletedIntegratorStep=\"true\"");
   if (version == 3 && kind == FMU_CO_SIMULATION) {
     put(text, " hasEventMode=\"true\" mightReturnEarlyFromDoStep=\"true\"");

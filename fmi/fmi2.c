@@ -45,11 +45,6 @@ typedef struct Component {
   bool terminated;
 } Component;
 
-typedef struct SavedState {
-  char* bytes;
-  size_t size;
-} SavedState;
-
 /// Messages are formats in this version. What stands in one here is a text: some importers hand it
 /// on as it is, others with the (absent) arguments filled in.
 static void log_message(void* user, bool error, const char* message) {
@@ -395,51 +390,33 @@ EXPORT fmi2Status fmi2GetRealOutputDerivatives(void* c, const fmi2ValueReference
   return none_of(c, count, "derivatives of outputs");
 }
 
-EXPORT fmi2Status fmi2GetDirectionalDerivative(void* c, const fmi2ValueReference unknowns[],
+EXPORT fmi2Status fmi2GetDirectionalDerivative(void* component, const fmi2ValueReference unknowns[],
                                                size_t count, const fmi2ValueReference knowns[],
                                                size_t known_count, const double seed[],
                                                double out[]) {
-  (void)unknowns;
-  (void)knowns;
-  (void)known_count;
-  (void)seed;
-  (void)out;
-  return none_of(c, count, "directional derivatives");
+  Component* c = component;
+  if (!c || !unknowns || !knowns || !seed || !out) return fmi2Error;
+  return status_of(
+      instance_direction(c->instance, unknowns, count, knowns, known_count, seed, out));
 }
 
 // ---- state --------------------------------------------------------------------------------------
 
 EXPORT fmi2Status fmi2FreeFMUstate(void* component, void** state) {
   if (!component || !state) return fmi2Error;
-  SavedState* saved = *state;
-  if (saved) free(saved->bytes);
-  free(saved);
-  *state = NULL;
+  instance_state_free(state);
   return fmi2OK;
 }
 
 EXPORT fmi2Status fmi2GetFMUstate(void* component, void** state) {
   Component* c = component;
-  if (!c || !state) return fmi2Error;
-  char* bytes = NULL;
-  size_t size = 0;
-  if (!instance_save(c->instance, &bytes, &size)) return fmi2Error;
-  SavedState* saved = *state ? *state : calloc(1, sizeof *saved);
-  if (!saved) {
-    free(bytes);
-    return fmi2Error;
-  }
-  free(saved->bytes);
-  *saved = (SavedState){bytes, size};
-  *state = saved;
-  return fmi2OK;
+  return result(c && state && instance_state_get(c->instance, state));
 }
 
 EXPORT fmi2Status fmi2SetFMUstate(void* component, void* state) {
   Component* c = component;
-  const SavedState* saved = state;
-  if (!c || !saved) return fmi2Error;
-  bool good = instance_restore(c->instance, saved->bytes, saved->size);
+  if (!c || !state) return fmi2Error;
+  bool good = instance_state_set(c->instance, state);
   InstancePhase phase = c->instance->phase;
   c->initialized = phase != PHASE_CREATED && !c->instance->initializing;
   c->terminated = phase == PHASE_STOPPED;
@@ -447,31 +424,16 @@ EXPORT fmi2Status fmi2SetFMUstate(void* component, void* state) {
 }
 
 EXPORT fmi2Status fmi2SerializedFMUstateSize(void* component, void* state, size_t* size) {
-  const SavedState* saved = state;
-  if (!component || !saved || !size) return fmi2Error;
-  *size = saved->size;
+  if (!component || !state || !size) return fmi2Error;
+  *size = instance_state_size(state);
   return fmi2OK;
 }
 
 EXPORT fmi2Status fmi2SerializeFMUstate(void* component, void* state, char bytes[], size_t size) {
-  const SavedState* saved = state;
-  if (!component || !saved || size < saved->size) return fmi2Error;
-  memcpy(bytes, saved->bytes, saved->size);
-  return fmi2OK;
+  return result(component && state && instance_state_write(state, bytes, size));
 }
 
 EXPORT fmi2Status fmi2DeSerializeFMUstate(void* component, const char bytes[], size_t size,
                                           void** state) {
-  if (!component || !bytes || !state) return fmi2Error;
-  SavedState* saved = calloc(1, sizeof *saved);
-  char* copy = malloc(size ? size : 1);
-  if (!saved || !copy) {
-    free(saved);
-    free(copy);
-    return fmi2Error;
-  }
-  memcpy(copy, bytes, size);
-  *saved = (SavedState){copy, size};
-  *state = saved;
-  return fmi2OK;
+  return result(component && bytes && state && instance_state_read(bytes, size, state));
 }

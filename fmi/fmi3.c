@@ -22,11 +22,6 @@ typedef struct Component {
   bool initialized;
 } Component;
 
-typedef struct SavedState {
-  char* bytes;
-  size_t size;
-} SavedState;
-
 static void log_message(void* user, bool error, const char* message) {
   Component* c = user;
   if (c->log) {
@@ -299,6 +294,18 @@ EXPORT fmi3Status fmi3GetNumberOfEventIndicators(void* component, size_t* count)
   return fmi3OK;
 }
 
+EXPORT fmi3Status fmi3GetDirectionalDerivative(void* component, const unsigned unknowns[],
+                                               size_t count, const unsigned knowns[],
+                                               size_t known_count, const double seed[],
+                                               size_t seed_count, double out[], size_t out_count) {
+  Component* c = component;
+  if (!exchanges(c)) return fmi3Error;
+  if (count != out_count || known_count != seed_count)
+    return refuse(c, "there is one value per variable");
+  return status_of(
+      instance_direction(c->instance, unknowns, count, knowns, known_count, seed, out));
+}
+
 // ---- values -------------------------------------------------------------------------------------
 
 EXPORT fmi3Status fmi3GetFloat64(void* component, const unsigned refs[], size_t count,
@@ -337,68 +344,37 @@ EXPORT fmi3Status fmi3GetInt64(void* component, const unsigned refs[], size_t co
 
 EXPORT fmi3Status fmi3FreeFMUState(void* component, void** state) {
   if (!component || !state) return fmi3Error;
-  SavedState* saved = *state;
-  if (saved) free(saved->bytes);
-  free(saved);
-  *state = NULL;
+  instance_state_free(state);
   return fmi3OK;
 }
 
 EXPORT fmi3Status fmi3GetFMUState(void* component, void** state) {
   Component* c = component;
-  if (!c || !state) return fmi3Error;
-  char* bytes = NULL;
-  size_t size = 0;
-  if (!instance_save(c->instance, &bytes, &size)) return fmi3Error;
-  SavedState* saved = *state ? *state : calloc(1, sizeof *saved);
-  if (!saved) {
-    free(bytes);
-    return fmi3Error;
-  }
-  free(saved->bytes);
-  *saved = (SavedState){bytes, size};
-  *state = saved;
-  return fmi3OK;
+  return result(c && state && instance_state_get(c->instance, state));
 }
 
 EXPORT fmi3Status fmi3SetFMUState(void* component, void* state) {
   Component* c = component;
-  const SavedState* saved = state;
-  if (!c || !saved) return fmi3Error;
-  bool good = instance_restore(c->instance, saved->bytes, saved->size);
+  if (!c || !state) return fmi3Error;
+  bool good = instance_state_set(c->instance, state);
   c->initialized = c->instance->phase != PHASE_CREATED && !c->instance->initializing;
   return result(good);
 }
 
 EXPORT fmi3Status fmi3SerializedFMUStateSize(void* component, void* state, size_t* size) {
-  const SavedState* saved = state;
-  if (!component || !saved || !size) return fmi3Error;
-  *size = saved->size;
+  if (!component || !state || !size) return fmi3Error;
+  *size = instance_state_size(state);
   return fmi3OK;
 }
 
 EXPORT fmi3Status fmi3SerializeFMUState(void* component, void* state, uint8_t bytes[],
                                         size_t size) {
-  const SavedState* saved = state;
-  if (!component || !saved || size < saved->size) return fmi3Error;
-  memcpy(bytes, saved->bytes, saved->size);
-  return fmi3OK;
+  return result(component && state && instance_state_write(state, bytes, size));
 }
 
 EXPORT fmi3Status fmi3DeserializeFMUState(void* component, const uint8_t bytes[], size_t size,
                                           void** state) {
-  if (!component || !bytes || !state) return fmi3Error;
-  SavedState* saved = calloc(1, sizeof *saved);
-  char* copy = malloc(size ? size : 1);
-  if (!saved || !copy) {
-    free(saved);
-    free(copy);
-    return fmi3Error;
-  }
-  memcpy(copy, bytes, size);
-  *saved = (SavedState){copy, size};
-  *state = saved;
-  return fmi3OK;
+  return result(component && bytes && state && instance_state_read(bytes, size, state));
 }
 
 // ---- what this FMU has nothing of ---------------------------------------------------------------
@@ -438,7 +414,6 @@ ABSENT(fmi3SetBinary, "variables of type Binary")
 ABSENT(fmi3SetClock, "clocks")
 ABSENT(fmi3GetNumberOfVariableDependencies, "dependencies")
 ABSENT(fmi3GetVariableDependencies, "dependencies")
-ABSENT(fmi3GetDirectionalDerivative, "directional derivatives")
 ABSENT(fmi3GetAdjointDerivative, "adjoint derivatives")
 ABSENT(fmi3EnterConfigurationMode, "structural parameters")
 ABSENT(fmi3ExitConfigurationMode, "structural parameters")

@@ -436,3 +436,62 @@ bool instance_restore(Instance* instance, const char* bytes, size_t size) {
   instance->phase = PHASE_FAILED;
   return instance_fail(instance, "the saved state does not fit: %s", why ? why : "damaged");
 }
+
+// ---- handles of states --------------------------------------------------------------------------
+
+typedef struct SavedState {
+  char* bytes;
+  size_t size;
+} SavedState;
+
+void instance_state_free(void** state) {
+  SavedState* saved = *state;
+  if (saved) free(saved->bytes);
+  free(saved);
+  *state = NULL;
+}
+
+bool instance_state_get(Instance* instance, void** state) {
+  char* bytes = NULL;
+  size_t size = 0;
+  if (!instance_save(instance, &bytes, &size)) return false;
+  SavedState* saved = *state ? *state : calloc(1, sizeof *saved);
+  if (!saved) {
+    free(bytes);
+    return false;
+  }
+  free(saved->bytes);
+  *saved = (SavedState){bytes, size};
+  *state = saved;
+  return true;
+}
+
+bool instance_state_set(Instance* instance, const void* state) {
+  const SavedState* saved = state;
+  return instance_restore(instance, saved->bytes, saved->size);
+}
+
+size_t instance_state_size(const void* state) {
+  return ((const SavedState*)state)->size;
+}
+
+bool instance_state_write(const void* state, void* bytes, size_t size) {
+  const SavedState* saved = state;
+  if (size < saved->size) return false;
+  memcpy(bytes, saved->bytes, saved->size);
+  return true;
+}
+
+bool instance_state_read(const void* bytes, size_t size, void** state) {
+  SavedState* saved = calloc(1, sizeof *saved);
+  char* copy = malloc(size ? size : 1);
+  if (!saved || !copy) {
+    free(saved);
+    free(copy);
+    return false;
+  }
+  memcpy(copy, bytes, size);
+  *saved = (SavedState){copy, size};
+  *state = saved;
+  return true;
+}

@@ -87,6 +87,10 @@ bool instance_get_states(Instance* instance, double* x, size_t count);
 bool instance_get_nominals(Instance* instance, double* x, size_t count);
 InstanceAnswer instance_get_rates(Instance* instance, double* rates, size_t count);
 InstanceAnswer instance_get_indicators(Instance* instance, double* z, size_t count);
+/// How unknowns (derivatives, outputs) change along knowns (continuous states, inputs).
+InstanceAnswer instance_direction(Instance* instance, const uint32_t* unknowns,
+                                  size_t unknown_count, const uint32_t* knowns, size_t known_count,
+                                  const double* seed, double* out);
 /// A step of the importer ends at its point; `event`: it is to enter event mode.
 bool instance_step_done(Instance* instance, bool* event);
 bool instance_exchange_event(Instance* instance, InstanceEvent* out);
@@ -96,6 +100,15 @@ bool instance_move(Instance* instance);
 /// The whole state as bytes, for this or another instance of the same model.
 bool instance_save(Instance* instance, char** bytes, size_t* size);
 bool instance_restore(Instance* instance, const char* bytes, size_t size);
+
+/// The same as the handles of both versions: what a state was saved in.
+bool instance_state_get(Instance* instance, void** state);
+bool instance_state_set(Instance* instance, const void* state);
+void instance_state_free(void** state);
+size_t instance_state_size(const void* state);
+/// Into `size` bytes; false where they are too few.
+bool instance_state_write(const void* state, void* bytes, size_t size);
+bool instance_state_read(const void* bytes, size_t size, void** state);
 
 /// The run has failed: its error to the importer; returns false.
 bool instance_fail_run(Instance* instance);

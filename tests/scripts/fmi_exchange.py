@@ -284,6 +284,44 @@ def test_misuse(folder):
 
 
 # sliding, contacts that close, constraints, states that change, many events, stops
+LIMITED = """const k = 2; x' = v; v' = -k*sin(x) - 0.1*v + 3*u; x(t0) = 0.5; v(t0) = 1; u(t0) = 0.25;
+y = x*v + u^2; n(t0) = 0; state up [x >= 10] { set n = 1; } from init;
+"""
+
+
+def derivative(one, unknowns, knowns, seed):
+    """dv of the unknowns along the knowns, by names."""
+    refs = lambda names: (c.c_uint * len(names))(*[one.fmu.references[n] for n in names])
+    out = (c.c_double * len(unknowns))()
+    words = [refs(unknowns), c.c_size_t(len(unknowns)), refs(knowns), c.c_size_t(len(knowns)), (c.c_double * len(seed))(*seed)]
+    words += [out] if one.v2 else [c.c_size_t(len(seed)), out, c.c_size_t(len(unknowns))]
+    status = one.call("GetDirectionalDerivative", *words)
+    return status, list(out)
+
+
+def test_directional_derivatives(folder):
+    """Rates and outputs along states and inputs, against the derivatives worked out by hand."""
+    path = Path(folder, "swing.lisma")
+    path.write_text(LIMITED)
+    for version in (2, 3):
+        one = Exchange(export(folder, path, version, "--kind", "me"))
+        one.begin()
+        at = {"x": 0.7, "v": -0.3}
+        order = ["x", "v"] if one.states()[0] == 0.5 else ["v", "x"]
+        one.go(0.1, [at[n] for n in order])
+        x, v = at["x"], at["v"]
+        status, got = derivative(one, ["y"], ["x", "v", "u"], [1.0, 2.0, -1.0])
+        check(status == 0 and abs(got[0] - (v + 2 * x - 2 * 0.25)) < 1e-12, version, got, one.messages)
+        rates = [n for n in one.fmu.references if n in ("v'", "der(v)")]
+        check(len(rates) == 1, list(one.fmu.references))
+        for knowns, seed, want in ((["x"], [1.0], -2 * math.cos(x)), (["u"], [1.0], 3.0), (["v", "x"], [2.0, 0.5], -0.2 - math.cos(x))):
+            status, got = derivative(one, rates, knowns, seed)
+            check(status == 0 and abs(got[0] - want) < 1e-12, version, knowns, got, want, one.messages)
+        check(derivative(one, ["k"], ["x"], [1.0])[0] == 3, "a parameter is no unknown")
+        check(derivative(one, ["y"], ["n"], [1.0])[0] == 3, "what is kept is no known")
+        check(one.states() == [at[n] for n in order], "the point stays where it was")
+
+
 GALLERY = """ball thermostat stick_slip sliding relay bang_bang tank overflow dry_friction table_edge two_relays heated_rooms
     traffic_light contact_ball backspin brake clutch_ideal fragile_pendulum rope bridge servo drive_train boiler vehicle
     ball_slides""".split()
