@@ -18,6 +18,21 @@ set_target_properties(saltus_fmu PROPERTIES
 target_link_options(saltus_fmu PRIVATE LINKER:--exclude-libs,ALL LINKER:-Bsymbolic
   LINKER:--build-id=none $<$<CONFIG:Release>:-s>)
 
+set(block_sources ${fmi_source}/read.c ${fmi_source}/foreign.c ${fmi_source}/block.c
+  ${fmi_source}/block_run.c ${fmi_source}/block_process.c)
+# functions found by name are pointers to data first
+set_source_files_properties(${fmi_source}/foreign.c PROPERTIES COMPILE_OPTIONS -Wno-pedantic)
+
+if(TARGET saltus_python)
+  target_compile_definitions(saltus_python PRIVATE
+    SALTUS_HAVE_FMI_IMPORT=$<BOOL:${SALTUS_FMI_IMPORT}>)
+  if(SALTUS_FMI_IMPORT)
+    target_sources(saltus_python PRIVATE ${block_sources} ${fmi_source}/archive.c)
+    target_include_directories(saltus_python PRIVATE ${PROJECT_SOURCE_DIR}/src)  # base/library.h
+    saltus_use_optional(saltus_python LIBZIP EXPAT)
+  endif()
+endif()
+
 if(TARGET saltus_cli)
   add_dependencies(saltus_cli saltus_fmu)
   target_compile_definitions(saltus_cli PRIVATE SALTUS_LIBDIR="${CMAKE_INSTALL_LIBDIR}"
@@ -29,11 +44,7 @@ if(TARGET saltus_cli)
     saltus_use_optional(saltus_cli LIBZIP)
   endif()
   if(SALTUS_FMI_IMPORT)
-    target_sources(saltus_cli PRIVATE ${fmi_source}/read.c ${fmi_source}/foreign.c
-      ${fmi_source}/simulate.c ${fmi_source}/block.c ${fmi_source}/block_run.c
-      ${fmi_source}/block_process.c)
+    target_sources(saltus_cli PRIVATE ${block_sources} ${fmi_source}/simulate.c)
     saltus_use_optional(saltus_cli EXPAT)
-    # functions found by name are pointers to data first
-    set_source_files_properties(${fmi_source}/foreign.c PROPERTIES COMPILE_OPTIONS -Wno-pedantic)
   endif()
 endif()

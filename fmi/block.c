@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define STEPS 500.0  // communication points of a default experiment
 
@@ -21,6 +22,7 @@ struct FmuHost {
   FmuFile* files;
   SltForeign foreign;
   double seconds;
+  pid_t owner;  // process that has unpacked the files, and removes them
 };
 
 // ---- files --------------------------------------------------------------------------------------
@@ -78,8 +80,8 @@ static bool lay_out(FmuFile* file, char* problem, size_t size) {
   return false;
 }
 
-static void free_file(FmuFile* file) {
-  if (file->folder[0]) fmu_remove(file->folder);
+static void free_file(FmuFile* file, bool removes) {
+  if (file->folder[0] && removes) fmu_remove(file->folder);
   fmu_description_free(&file->d);
   free((void*)file->layout.parameters);
   free(file->path);
@@ -103,7 +105,7 @@ static FmuFile* open_file(const char* path, const struct stat* info, char* probl
       lay_out(file, problem, size)) {
     return file;
   }
-  free_file(file);
+  free_file(file, true);
   return NULL;
 }
 
@@ -285,6 +287,7 @@ FmuHost* fmu_host_create(double seconds) {
   FmuHost* host = calloc(1, sizeof *host);
   if (!host) return NULL;
   host->seconds = seconds;
+  host->owner = getpid();
   pthread_mutex_init(&host->lock, NULL);
   host->foreign = (SltForeign){.describe = describe,
                                .open = open_block,
@@ -305,7 +308,7 @@ void fmu_host_free(FmuHost* host) {
   while (host->files) {
     FmuFile* file = host->files;
     host->files = file->next;
-    free_file(file);
+    free_file(file, host->owner == getpid());
   }
   pthread_mutex_destroy(&host->lock);
   free(host);

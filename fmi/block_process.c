@@ -158,19 +158,24 @@ static bool handle_event(Process* p) {
     return false;
   }
   double t = n[0];
+  bool any = false;
   ForeignStatus status = foreign_event(&p->f, &changed);
   for (int k = 0; k < AGAIN && status == FOREIGN_OK; k++) {
     bool more = false;
+    any |= changed;
     if (changed && !foreign_states(&p->f, p->x)) return false;
-    if (!take_domains(p, n + l->state_count + 2) || !leaves_at_once(p, t, &more)) return false;
+    if (!take_domains(p, p->z) || !leaves_at_once(p, t, &more)) return false;
     if (!more) break;
     if (!foreign_enter_event(&p->f)) return false;
     status = foreign_event(&p->f, &changed);
   }
   if (status == FOREIGN_FAILED) return false;
-  memcpy(n, p->x, l->state_count * sizeof *n);
+  // states that the FMU has not changed are those of the run, not the ones a few roundings later
+  memmove(n, any ? p->x : n + 1 + l->input_count, l->state_count * sizeof *n);
   n[l->state_count] = p->f.next_event;
   n[l->state_count + 1] = status == FOREIGN_ENDED;
+  for (uint32_t i = 0; i < l->indicator_count; i++)
+    n[l->state_count + 2 + i] = p->positive[i] ? 1.0 : -1.0;
   return true;
 }
 

@@ -51,7 +51,8 @@ struct Block {
   Wire* wire;
   size_t wire_size;
   bool begun, failed, keeps;
-  double present;     // n that the FMU itself is at
+  double present;                                          // n that the FMU itself is at
+  bool (*again)(struct Block* block, const double* args);  // carries an event out
   double* arguments;  // of the present point: time, n, parameters, inputs, states
   uint32_t argument_count;
   bool has_point;
@@ -168,6 +169,9 @@ static bool begin_process(Block* b) {
 
 // ---- life ---------------------------------------------------------------------------------------
 
+static bool handle_event(Block* b, const double* args);
+static bool communicate(Block* b, const double* args);
+
 static bool take_memory(Block* b) {
   const BlockLayout* l = b->l;
   size_t n = l->state_count;
@@ -217,6 +221,7 @@ Block* block_create(const FmuFile* file, double t_start, double rtol, double sec
   b->seconds = seconds;
   b->to = b->from = -1;
   b->column_by = UINT32_MAX;
+  b->again = b->l->exchange ? handle_event : communicate;
   b->keeps = b->l->exchange ? file->d.me_states : file->d.cs_states;
   if (take_memory(b) && begin_process(b)) return b;
   snprintf(problem, size, "%s", b->problem);
@@ -274,8 +279,18 @@ static bool keep(Block* b) {
   return ask(b, BLOCK_KEEP);
 }
 
-/// Bring the FMU to where it was with number n.
+/// Bring the FMU to where it was with number n: back to a state that was kept, or forwards through
+/// events that it has had already.
 static bool go_back(Block* b, double n) {
+  while (n > b->present && epoch_of(b, b->present + 1.0)) {
+    size_t size = b->argument_count * sizeof(double);
+    double* args = malloc(size);
+    if (!args) return fail(b, "out of memory");
+    memcpy(args, epoch_of(b, b->present + 1.0)->point, size);
+    bool good = args[1] == b->present && b->again(b, args);
+    free(args);
+    if (!good) return fail(b, "an event of it cannot be made again");
+  }
   if (n == b->present) return true;
   bool there = b->keeps && n < b->present && b->present - n < BLOCK_SLOTS && epoch_of(b, n);
   if (!there) {
@@ -355,7 +370,7 @@ static bool communicate(Block* b, const double* args) {
   Epoch* from = epoch_of(b, args[1]);
   if (!from) return fail(b, "the run goes back further than states of it were kept");
   if (!(length > 0.0)) return fail(b, "the distance of its communication points is not positive");
-  if (args[1] < b->present && !go_back(b, args[1])) return false;
+  if (!go_back(b, args[1])) return false;
   bool before = t < from->lead;
   if (before && b->keeps && !step_again(b, from, t)) return false;
   bool stays = before && !b->keeps;
@@ -446,7 +461,7 @@ static bool same_event(const Block* b, const Epoch* epoch, const double* args) {
 static double after_event(Block* b, const double* args, uint32_t kind, uint32_t which) {
   Epoch* epoch = epoch_of(b, args[1] + 1.0);
   if (!same_event(b, epoch, args)) {
-    bool good = b->l->exchange ? handle_event(b, args) : communicate(b, args);
+    bool good = b->again(b, args);
     epoch = good ? epoch_of(b, args[1] + 1.0) : NULL;
   }
   if (!epoch) return (double)NAN;

@@ -12,7 +12,7 @@ typedef enum BlockOp {
   BLOCK_INIT,       // start, tolerance, parameters -> states, time event, outputs, indicators
   BLOCK_POINT,      // time, inputs, states -> rates, indicators, outputs
   BLOCK_DIRECTION,  // time, inputs, states, which of them -> rates and outputs along it
-  BLOCK_EVENT,      // time, inputs, states -> states, time event, whether it has ended, indicators
+  BLOCK_EVENT,      // time, inputs, states, wish -> states, time event, whether ended, domains
   BLOCK_DONE,       // -> whether an event is wanted
   BLOCK_STEP,       // time, length -> time reached, whether there is an event, whether it has ended
   BLOCK_ARRIVE,     // whether there is an event, inputs -> outputs, whether it has ended

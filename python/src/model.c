@@ -142,6 +142,7 @@ PyObject* model_compile(PyObject* module, PyObject* const* args, Py_ssize_t coun
   options.on_diagnostic = add_message;
   options.user = &messages;
   options.structure = args[3] == Py_True;
+  options.foreign = foreign_host();
   SltModel* compiled = NULL;
   messages.thread = PyEval_SaveThread();
   SltStatus status = text ? slt_model_compile(name, text, (size_t)size, &options, &compiled)

@@ -212,4 +212,7 @@ PyObject* rules_compile(PyObject* module, PyObject* const* args, Py_ssize_t coun
 /// Methods of C types whose functions take an array of arguments.
 #define FAST(function) ((PyCFunction)(void (*)(void))(function))
 
+/// What computes FMUs inside of models; NULL where the package cannot read FMUs.
+const SltForeign* foreign_host(void);
+
 #endif

@@ -80,7 +80,7 @@ def test_time_events_and_wishes(folder):
 def test_bad_libraries(folder):
     """A crash is a message with the name of the block, and the rows until then are there."""
     for fault, words in (("CRASH", "crashed"), ("CRASH_EARLY", "crashed"), ("EXIT", "ended its process"), ("CLOSE", "closed"),
-                         ("FAIL", "returned Error"), ("MEMORY", "crashed"), ("NOT_A_NUMBER", "no finite values"), ("STUCK", "does not end"),
+                         ("FAIL", "returned Error"), ("MEMORY", "E0813"), ("NOT_A_NUMBER", "no finite values"), ("STUCK", "does not end"),
                          ("HANG", "did not end within 10 s")):
         ran = run(folder, f'fmu b = "{block(folder, fault)}";', "--until", 2, "-o", "rows.csv", "--every", 0.01)
         check(ran.returncode == 3, fault, ran.returncode, ran.stderr)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""FMUs inside of models, from Python."""
+
+import os
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import saltus
+from common import JUMPER, PROGRAM, command
+
+SANITIZED = "asan" in PROGRAM or "tsan" in PROGRAM  # an FMU that is sanitized itself cannot be loaded
+
+
+@unittest.skipIf(SANITIZED, "FMUs of a sanitized library cannot be loaded")
+class Blocks(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = Path(self._folder.name)
+        (self.folder / "jumper.lisma").write_text(JUMPER)
+        for kind in ("me", "cs"):
+            try:
+                command("export", "jumper.lisma", "--kind", kind, "-o", f"{kind}.fmu", cwd=self.folder)
+            except AssertionError as e:
+                if "libzip" in str(e):
+                    self.skipTest("built without libzip")
+                raise
+
+    def model(self, text):
+        path = self.folder / "model.lisma"
+        path.write_text(text)
+        return saltus.load(path)
+
+    def test_values_and_events(self):
+        r = self.model('fmu j = "me.fmu" (T = 2); twice = 2 * j.y;').run(until=5, rtol=1e-9)
+        events = [e for e in r.events if e.automaton == "j.fmu" and e.kind == "state"]
+        down = [e.t for e in events if "j.v" in e.changed]
+        self.assertEqual([round(t, 9) for t in down], [2.0, 4.0])
+        self.assertFalse(any(e.certified for e in events))
+        self.assertAlmostEqual(r["twice"][-1], 2 * r["j.y"][-1], places=14)
+        self.assertAlmostEqual(r["j.y"][-1], 1.0, places=7)
+
+    def test_threads(self):
+        m = self.model('fmu j = "me.fmu"; fmu k = "cs.fmu" (step = 0.25);')
+        with ThreadPoolExecutor(4) as pool:
+            ends = set(pool.map(lambda i: (m.run(until=2.5)["j.y"][-1], m.run(until=2.5)["k.y"][-1]), range(8)))
+        self.assertEqual(len(ends), 1, ends)
+
+    def test_snapshots_put_the_fmu_back(self):
+        sim = self.model('fmu j = "me.fmu";').sim()
+        sim.advance(0.9)
+        kept = sim.snapshot()
+        sim.advance(1.5)
+        first = sim["j.y"]
+        sim.restore(kept)
+        sim.advance(1.5)
+        self.assertEqual(sim["j.y"], first)
+
+    def test_what_fails_is_an_exception(self):
+        with self.assertRaises(saltus.ModelError) as caught:
+            self.model('fmu j = "nowhere.fmu";')
+        self.assertIn("E0220", str(caught.exception))
+        m = self.model('fmu j = "me.fmu";')
+        os.unlink(self.folder / "me.fmu")
+        with self.assertRaises(saltus.RunError) as caught:
+            m.run(until=1)
+        self.assertIn("there is no such file", str(caught.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
