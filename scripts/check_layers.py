@@ -97,7 +97,7 @@ def check_public_only(root):
             for number, quote, target in includes(path):
                 inside = (path.parent / target).resolve()
                 # the command line writes FMUs
-                homes = (folder, "fmi") if folder == "cli" else (folder,)
+                homes = (folder, "fmi") if folder in ("cli", "python") else (folder,)
                 own = inside.exists() and any((root / h).resolve() in inside.parents for h in homes)
                 own = own or (folder in ("cli", "fmi") and target in SHARED_HEADERS)
                 if quote == '"' and not own:
