@@ -42,7 +42,7 @@ typedef struct SltCompileOptions {
   SltLoadFn* load;                 ///< NULL: `data` files cannot be read (compile_file: from disk)
   void* load_user;
   const SltForeign* foreign;  ///< what `fmu` asks; copied; NULL: there are no foreign blocks
-  bool structure;  ///< look at modes that a run may come to, and warn [false]
+  bool structure;             ///< look at modes that a run may come to, and warn [false]
   /// Macros that are conditions, predicates and situations of rule tables that become variables
   /// with the value 1 where they hold and 0 elsewhere. Their changes are located as all others.
   /// Other names in the list are left alone. Borrowed during the call.
