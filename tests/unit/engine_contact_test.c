@@ -47,7 +47,7 @@ static bool enumerate(uint32_t n, const double* m, const double* q, double* z) {
       in[i] = (mask >> i & 1u) != 0;
       right[i] = -q[i];
     }
-    eng_dense_solve(n, m, right, in, z, carries, work);
+    num_dense_solve_members(n, m, right, in, z, carries, work);
     bool fits = true;
     for (uint32_t i = 0; i < n; i++) {
       double w = q[i];
@@ -61,22 +61,22 @@ static bool enumerate(uint32_t n, const double* m, const double* q, double* z) {
   return false;
 }
 
-TEST(eng_lcp_solve_finds_what_enumeration_finds) {
+TEST(num_lcp_solve_finds_what_enumeration_finds) {
   double m[SIZE_MAX_LCP * SIZE_MAX_LCP];
   double q[SIZE_MAX_LCP];
   double z[SIZE_MAX_LCP];
   double w[SIZE_MAX_LCP];
   double wanted[SIZE_MAX_LCP];
   double work[200];
-  CHECK(eng_lcp_room(SIZE_MAX_LCP) <= SLT_COUNT(work), "room");
+  CHECK(num_lcp_room(SIZE_MAX_LCP) <= SLT_COUNT(work), "room");
   for (uint32_t k = 0; k < CASES; k++) {
     uint32_t n = 1 + k % SIZE_MAX_LCP;
     draw_matrix(n, m);
     for (uint32_t i = 0; i < n; i++) {
       q[i] = draw();
     }
-    CHECK(eng_lcp_solve(n, m, q, z, w, work), "solved");
-    CHECK(!eng_lcp_ambiguous(n, m), "unique");
+    CHECK(num_lcp_solve(n, m, q, z, w, work), "solved");
+    CHECK(!num_lcp_ambiguous(n, m), "unique");
     CHECK(enumerate(n, m, q, wanted), "enumerated");
     for (uint32_t i = 0; i < n; i++) {
       CHECK_NEAR(z[i], wanted[i], 1e-10, 1e-10);
@@ -85,7 +85,7 @@ TEST(eng_lcp_solve_finds_what_enumeration_finds) {
   }
 }
 
-TEST(eng_lcp_solve_does_not_depend_on_units) {
+TEST(num_lcp_solve_does_not_depend_on_units) {
   double m[9];
   double q[3];
   double z[3];
@@ -99,31 +99,31 @@ TEST(eng_lcp_solve_does_not_depend_on_units) {
       q[i] = draw();
       unit[i] = ldexp(1.0, (int)(draw() * 40.0));
     }
-    CHECK(eng_lcp_solve(3, m, q, z, w, work), "solved");
+    CHECK(num_lcp_solve(3, m, q, z, w, work), "solved");
     for (uint32_t i = 0; i < 9; i++) {
       m[i] *= unit[i / 3] * unit[i % 3];
     }
     for (uint32_t i = 0; i < 3; i++) {
       q[i] *= unit[i];
     }
-    CHECK(eng_lcp_solve(3, m, q, z_scaled, w, work), "solved in other units");
+    CHECK(num_lcp_solve(3, m, q, z_scaled, w, work), "solved in other units");
     for (uint32_t i = 0; i < 3; i++) {
       CHECK_NEAR(z_scaled[i] * unit[i], z[i], 1e-9, 1e-9);
     }
   }
 }
 
-TEST(eng_lcp_solve_says_where_there_is_none) {
+TEST(num_lcp_solve_says_where_there_is_none) {
   double z[1];
   double w[1];
   double work[20];
-  CHECK(!eng_lcp_solve(1, (double[]){-1.0}, (double[]){-1.0}, z, w, work), "none");
+  CHECK(!num_lcp_solve(1, (double[]){-1.0}, (double[]){-1.0}, z, w, work), "none");
   CHECK(z[0] == 0.0, "zero");
-  CHECK(eng_lcp_ambiguous(1, (double[]){-1.0}), "ambiguous");
-  CHECK(eng_lcp_solve(1, (double[]){-1.0}, (double[]){1.0}, z, w, work), "one of two");
+  CHECK(num_lcp_ambiguous(1, (double[]){-1.0}), "ambiguous");
+  CHECK(num_lcp_solve(1, (double[]){-1.0}, (double[]){1.0}, z, w, work), "one of two");
 }
 
-TEST(eng_dense_solve_leaves_out_what_repeats) {
+TEST(num_dense_solve_members_leaves_out_what_repeats) {
   // the third row is the sum of the others: three legs of a table in one plane
   double a[] = {2.0, 1.0, 3.0, 1.0, 2.0, 3.0, 3.0, 3.0, 6.0};
   double b[] = {1.0, 2.0, 3.0};
@@ -131,13 +131,13 @@ TEST(eng_dense_solve_leaves_out_what_repeats) {
   double work[60];
   bool in[] = {true, true, true};
   bool carries[3];
-  eng_dense_solve(3, a, b, in, x, carries, work);
+  num_dense_solve_members(3, a, b, in, x, carries, work);
   CHECK(carries[0] + carries[1] + carries[2] == 2, "rank");
   for (uint32_t i = 0; i < 3; i++) {
     CHECK_NEAR(a[3 * i] * x[0] + a[3 * i + 1] * x[1] + a[3 * i + 2] * x[2], b[i], 1e-12, 0.0);
   }
   in[1] = false;
-  eng_dense_solve(3, a, b, in, x, carries, work);
+  num_dense_solve_members(3, a, b, in, x, carries, work);
   CHECK(x[1] == 0.0 && !carries[1], "left out");
 }
 

@@ -166,7 +166,7 @@ static SltStatus make_groups(EngSim* sim, EngContactWork* w, uint32_t count) {
   }
   w->group_begin[w->group_count] = listed;
   // two matrices, six vectors, marks, and the solver's own room
-  size_t numbers = 2 * largest * largest + 8 * largest + eng_lcp_room((uint32_t)largest);
+  size_t numbers = 2 * largest * largest + 8 * largest + num_lcp_room((uint32_t)largest);
   return eng_grow(sim, (void**)&w->numbers, &w->number_capacity, numbers, sizeof *w->numbers);
 }
 
@@ -426,12 +426,12 @@ static void solve_group(EngSim* sim, uint32_t group, double t, const double* x,
   for (uint32_t i = 0; i < n; i++) {
     in[i] = w->rows[members[i]].carries;
   }
-  eng_dense_solve(n, a, wanted, in, lambda, carries, work);
+  num_dense_solve_members(n, a, wanted, in, lambda, carries, work);
 }
 
 /// Room of a group behind its matrix and the solver's: vectors of n numbers each.
 static double* group_vector(const EngContactWork* w, uint32_t n, uint32_t which) {
-  return w->numbers + 2 * (size_t)n * n + eng_lcp_room(n) + (size_t)which * n;
+  return w->numbers + 2 * (size_t)n * n + num_lcp_room(n) + (size_t)which * n;
 }
 
 /// Reactions that hold all gaps, with the stiffness k drawing them to zero.

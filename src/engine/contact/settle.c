@@ -268,8 +268,8 @@ static void solve_group(EngSim* sim, uint32_t group) {
       m[(size_t)i * n + k] = -a[(size_t)i * n + k];
     }
   }
-  bool solved = eng_lcp_solve(n, m, q, z, opens, opens + n);
-  w->ambiguous |= !solved || eng_lcp_ambiguous(n, m);
+  bool solved = num_lcp_solve(n, m, q, z, opens, opens + n);
+  w->ambiguous |= !solved || num_lcp_ambiguous(n, m);
   for (uint32_t i = 0; i < n; i++) {
     Row* row = &w->rows[members[i]];
     double terms = fabs(q[i]);
@@ -307,7 +307,7 @@ static void find_stop(EngSim* sim) {
     uint32_t n = eng_group_size(w, group);
     double* a = w->numbers;
     double* work = a + (size_t)n * n;
-    double* wanted = work + eng_lcp_room(n);
+    double* wanted = work + num_lcp_room(n);
     double* impulse = wanted + n;
     bool* in = (bool*)(impulse + n);
     bool* carries = in + n;
@@ -317,7 +317,7 @@ static void find_stop(EngSim* sim) {
       wanted[i] = -w->rows[members[i]].gdot;
       in[i] = true;
     }
-    eng_dense_solve(n, a, wanted, in, impulse, carries, work);
+    num_dense_solve_members(n, a, wanted, in, impulse, carries, work);
     for (uint32_t i = 0; i < n; i++) {
       independent += carries[i];
     }

@@ -4,7 +4,6 @@
 #ifndef SALTUS_ENGINE_CONTACT_WORK_H
 #define SALTUS_ENGINE_CONTACT_WORK_H
 
-#include "engine/contact/complementarity.h"
 #include "engine/run/run.h"
 
 /// A speed that the resets of an impact write.

@@ -198,7 +198,7 @@ static bool begin(EngSim* sim, Joint* p) {
   p->size = 2 * p->n + p->m;
   size_t square = (size_t)p->size * p->size;
   p->matrix =
-      numbers(sim, square + 3 * (size_t)p->size + eng_lcp_room(p->size) + p->n + 2 * (size_t)p->m);
+      numbers(sim, square + 3 * (size_t)p->size + num_lcp_room(p->size) + p->n + 2 * (size_t)p->m);
   if (!p->matrix) return false;
   memset(p->matrix, 0, square * sizeof *p->matrix);
   p->q = p->matrix + square;
@@ -328,7 +328,7 @@ static bool solve_at(EngSim* sim, Joint* p, double t, const double* x) {
   if (!begin(sim, p) || !enter_surfaces(sim, p)) return false;
   enter_gaps(sim, p);
   if (!enter_reactions(sim, p)) return false;
-  return eng_lcp_solve(p->size, p->matrix, p->q, p->z, p->w, p->work);
+  return num_lcp_solve(p->size, p->matrix, p->q, p->z, p->w, p->work);
 }
 
 /// Whether one of a pair could as well be the other: both are zero.

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "engine/contact/complementarity.h"
-
-#include "engine/run/run.h"
-
-#include <float.h>
-#include <math.h>
+//
+// Linear complementarity by Lemke's method, and dense systems of which some unknowns are left out.
+#include "numeric/internal.h"
 
 #define NEGLIGIBLE     1e-13  // of the largest entry of a row scaled to 1
 #define DEPENDENT      1e-10  // of a row: what elimination leaves of one that repeats others
@@ -21,7 +18,7 @@ typedef struct Tableau {
   double* basic;  // per row: the column that it stands for
 } Tableau;
 
-size_t eng_lcp_room(uint32_t n) {
+size_t num_lcp_room(uint32_t n) {
   size_t elimination = (size_t)n * n + 3 * (size_t)n;
   size_t tableau = (size_t)n * (2 * (size_t)n + 2) + 2 * (size_t)n;
   return tableau > elimination ? tableau : elimination;
@@ -57,13 +54,13 @@ static bool comes_first(const Tableau* t, uint32_t i, uint32_t k, uint32_t colum
   const double* b = row_of(t, k);
   double x = a[t->columns - 1] / a[column];
   double y = b[t->columns - 1] / b[column];
-  if (fabs(x - y) > NEGLIGIBLE * (fabs(x) + fabs(y))) return x < y;
+  if (num_abs(x - y) > NEGLIGIBLE * (num_abs(x) + num_abs(y))) return x < y;
   // the artificial variable leaves as soon as it can
   if (t->basic[i] == 2.0 * t->n || t->basic[k] == 2.0 * t->n) return t->basic[i] == 2.0 * t->n;
   for (uint32_t c = 0; c < t->n; c++) {
     x = a[c] / a[column];
     y = b[c] / b[column];
-    if (fabs(x - y) > NEGLIGIBLE * (fabs(x) + fabs(y))) return x < y;
+    if (num_abs(x - y) > NEGLIGIBLE * (num_abs(x) + num_abs(y))) return x < y;
   }
   return false;
 }
@@ -122,7 +119,7 @@ static bool lemke(Tableau* t) {
   return false;
 }
 
-bool eng_lcp_solve(uint32_t n, const double* m, const double* q, double* z, double* w,
+bool num_lcp_solve(uint32_t n, const double* m, const double* q, double* z, double* w,
                    double* work) {
   double* scale = work;
   Tableau t = {.n = n, .columns = 2 * n + 2, .basic = work + n, .a = work + 2 * (size_t)n};
@@ -133,7 +130,7 @@ bool eng_lcp_solve(uint32_t n, const double* m, const double* q, double* z, doub
     w[i] = 0.0;
   }
   for (uint32_t i = 0; solved && i < n; i++) {
-    double value = fmax(row_of(&t, i)[2 * n + 1], 0.0);
+    double value = num_max(row_of(&t, i)[2 * n + 1], 0.0);
     uint32_t column = (uint32_t)t.basic[i];
     if (column < n) w[column] = value * scale[column];
     if (column >= n && column < 2 * n) {
@@ -143,7 +140,7 @@ bool eng_lcp_solve(uint32_t n, const double* m, const double* q, double* z, doub
   return solved;
 }
 
-bool eng_lcp_ambiguous(uint32_t n, const double* m) {
+bool num_lcp_ambiguous(uint32_t n, const double* m) {
   for (uint32_t i = 0; i < n; i++) {
     if (!(m[(size_t)i * n + i] > 0.0)) return true;
   }
@@ -168,8 +165,8 @@ static void eliminate_row(uint32_t n, double* u, double* right, const double* pl
   }
 }
 
-void eng_dense_solve(uint32_t n, const double* a, const double* b, const bool* in, double* x,
-                     bool* carries, double* work) {
+void num_dense_solve_members(uint32_t n, const double* a, const double* b, const bool* in,
+                             double* x, bool* carries, double* work) {
   double* u = work;  // rows as eliminated so far
   double* right = work + (size_t)n * n;
   double* size = right + n;
@@ -186,16 +183,16 @@ void eng_dense_solve(uint32_t n, const double* a, const double* b, const bool* i
     size[rank] = 0.0;
     for (uint32_t k = 0; k < n; k++) {
       r[k] = in[k] ? a[(size_t)i * n + k] : 0.0;
-      size[rank] = fmax(size[rank], fabs(r[k]));
+      size[rank] = num_max(size[rank], num_abs(r[k]));
     }
     right[rank] = b[i];
     eliminate_row(n, u, right, place, rank);
     // its own column if that is not much worse than the best: the others may be needed later
     uint32_t best = i;
     for (uint32_t k = 0; k < n; k++) {
-      if (fabs(r[k]) > 10.0 * fabs(r[best])) best = k;
+      if (num_abs(r[k]) > 10.0 * num_abs(r[best])) best = k;
     }
-    if (!(fabs(r[best]) > DEPENDENT * size[rank])) continue;
+    if (!(num_abs(r[best]) > DEPENDENT * size[rank])) continue;
     place[rank] = best;
     carries[best] = true;
     rank++;
