@@ -255,6 +255,7 @@ static void lay_out_surfaces(EngSim* sim, Carver* c) {
   sim->sliding.value.of_atom = carve(c, m->atom_count, sizeof(uint32_t));
   sim->sliding.value.same = carve(c, m->atom_count, sizeof(bool));
   sim->sliding.is_flag = carve(c, m->env_count, 1);
+  sim->sliding.flow_reads = carve(c, m->env_count, 1);
   sim->sliding.motion.last_x = carve(c, n, sizeof(double));
   sim->sliding.value.of_env = carve(c, m->env_count, sizeof(uint32_t));
   sim->sliding.value.next = carve(c, m->atom_count, sizeof(uint32_t));

@@ -72,30 +72,37 @@ static void judge_others(EngSim* sim, const ModelMode* mode) {
   }
 }
 
-static bool flow_reads(const ModelMode* mode, uint32_t env) {
+/// Whether an equation of the present mode reads a value. All readers are noted when a mode is
+/// asked for the first time: an instant may set as many values as there are.
+static bool flow_reads(EngSim* sim, uint32_t env) {
+  const ModelMode* mode = sim->core.mode;
+  uint8_t* reads = sim->sliding.flow_reads;
+  if (sim->sliding.reads_of == mode->id + 1) return reads[env];
+  sim->sliding.reads_of = mode->id + 1;
+  memset(reads, 0, sim->model->env_count);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (mode->state_env[i] == env) return true;
+    reads[mode->state_env[i]] = 1;
   }
   for (uint32_t i = 0; i < mode->rhs.input_count; i++) {
-    if (mode->rhs.inputs[i].env == env) return true;
+    if (mode->rhs.inputs[i].env < sim->model->env_count) reads[mode->rhs.inputs[i].env] = 1;
   }
-  return false;
+  return reads[env];
 }
 
-static bool actions_concern_flow(const EngSim* sim, uint32_t begin, uint32_t count) {
+static bool actions_concern_flow(EngSim* sim, uint32_t begin, uint32_t count) {
   for (uint32_t i = begin; i < begin + count; i++) {
-    if (flow_reads(sim->core.mode, sim->model->actions[i].env)) return true;
+    if (flow_reads(sim, sim->model->actions[i].env)) return true;
   }
   return false;
 }
 
-bool eng_is_mode_flag(const EngSim* sim, uint32_t env) {
+bool eng_is_mode_flag(EngSim* sim, uint32_t env) {
   bool read = false;
   if (!sim->sliding.is_flag[env]) return false;
-  return eng_local_flow_reads(sim, env, &read) ? read : flow_reads(sim->core.mode, env);
+  return eng_local_flow_reads(sim, env, &read) ? read : flow_reads(sim, env);
 }
 
-bool eng_only_observes(const EngSim* sim, uint32_t transition) {
+bool eng_only_observes(EngSim* sim, uint32_t transition) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelAutomaton* a = &sim->model->automata[t->automaton];
   const ModelState* to = &a->states[t->to];
@@ -103,7 +110,7 @@ bool eng_only_observes(const EngSim* sim, uint32_t transition) {
   const uint32_t tests[] = {from->test_env, to->test_env, a->entry_env};
   if (a->has_bodies) return false;
   for (size_t i = 0; i < SLT_COUNT(tests); i++) {
-    if (tests[i] != MODEL_NONE && flow_reads(sim->core.mode, tests[i])) return false;
+    if (tests[i] != MODEL_NONE && flow_reads(sim, tests[i])) return false;
   }
   return !actions_concern_flow(sim, t->action_begin, t->action_count) &&
          !actions_concern_flow(sim, to->action_begin, to->action_count);

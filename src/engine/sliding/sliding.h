@@ -239,6 +239,8 @@ typedef struct EngSliding {
   double lift;      // ... to there
   // of the run's block: per atom, automaton, state or entry of the environment
   uint8_t* is_flag;
+  uint8_t* flow_reads;  // per environment entry: an equation of that mode reads it
+  uint32_t reads_of;    // id of the mode, + 1; 0: none yet
   EngValueTable value;
   EngValueMotion motion;
   EngValueProgram program;
@@ -312,12 +314,12 @@ void eng_slide_full(EngSim* sim, double t);
 /// Which variables are flags, see flags.c.
 void eng_flags_init(EngSim* sim);
 /// Whether an entry of the environment is a flag that the equations read.
-bool eng_is_mode_flag(const EngSim* sim, uint32_t env);
+bool eng_is_mode_flag(EngSim* sim, uint32_t env);
 /// Whether a transition sets nothing but flags.
 bool eng_sets_only_flags(const EngSim* sim, const ModelTransition* t);
 /// Flags as on the side that the motion goes to, where that is known.
 void eng_slide_move_flags(EngSim* sim);
-bool eng_only_observes(const EngSim* sim, uint32_t transition);
+bool eng_only_observes(EngSim* sim, uint32_t transition);
 /// When the trial leaves a surface, INFINITY for not; which one, and to which side.
 double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
 /// Latch the surface's relations to that side; the states there are in side_work.
