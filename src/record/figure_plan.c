@@ -481,7 +481,8 @@ static PlotRange line_range(const FigureLine* line, AxisId axis, bool log, const
   PlotRange range = empty_range;
   for (uint32_t i = 0; i < line->count; i++) {
     if (!isfinite(values[i]) || (log && !(values[i] > 0.0))) continue;
-    if (line->x[i] < shown->lo || line->x[i] > shown->hi) continue;
+    // quiet comparisons: a limit may be NaN, and the caller's program may trap on those
+    if (isless(line->x[i], shown->lo) || isgreater(line->x[i], shown->hi)) continue;
     range = range_join(range, (PlotRange){values[i], values[i]});
   }
   if (is_empty(range) || !log) return range;
