@@ -180,6 +180,9 @@ class Units(tree.Rewriter):
         return factors.pop() if factors else 1.0
 
 
+RUN_SETTINGS = {"start", "end", "step", "h0", "hmin", "hmax", "method", "rtol", "atol", "eventeps", "gamma", "detection"}
+
+
 def prepare(statements):
     """The model to be compared: times written out, all variables recorded."""
     settings, rest = [], []
@@ -189,7 +192,7 @@ def prepare(statements):
         else:
             rest.append(s)
     given = dict(settings)
-    settings = [[key, values] for key, values in given.items() if key not in ("out", "every")]
+    settings = [[key, values] for key, values in given.items() if key in RUN_SETTINGS]  # none of pictures
     if "start" not in given:
         settings.append(["start", [number(0)]])
     if "end" not in given:
