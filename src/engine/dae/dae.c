@@ -245,14 +245,24 @@ static SltStatus make_consistent(EngSim* sim) {
     return SLT_OK;
   }
   double before = initial ? (double)NAN : dae_distance(sim);
-  if (before == 0.0 || (im->repeats && before > 0.0 && before <= DAE_ROUNDING)) {
+  bool rounding = before > 0.0 && before <= DAE_ROUNDING;
+  if (before == 0.0 || (im->repeats && rounding)) {
     eng_trace_residual(sim, before, before);
     return SLT_OK;
   }
   if (initial || has_guess(sim, im)) {
     SLT_TRY(dae_initialise(sim));
   } else {
-    SLT_TRY(dae_reinitialise(sim, before));
+    SltStatus status = dae_reinitialise(sim, before);
+    // a mode may hold for an instant, in passing to another, and determine no correction: values
+    // that satisfy it but for rounding stay as they are
+    if (status == SLT_ERR_STRUCTURE && rounding) {
+      sim->error.status = SLT_OK;
+      eng_trace_residual(sim, before, before);
+      eng_bind(sim);
+      return SLT_OK;
+    }
+    SLT_TRY(status);
   }
   SLT_TRY(dae_close_rest(sim));
   if (sim->report.on_event && !initial) eng_trace_residual(sim, before, dae_distance(sim));
