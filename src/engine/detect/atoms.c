@@ -318,11 +318,18 @@ static bool was_moved(EngSim* sim, uint32_t index, double g) {
   return false;
 }
 
-/// A time over which the flow in probe.x changes something: the next step, or at the start, where
-/// none is known yet, that in which the fastest state would change by its scale.
+/// The rates of the mode's own flow, into probe.x.
+static void find_rates(EngSim* sim) {
+  model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->programs.rhs, sim->core.t, sim->x,
+                    sim->probe.x);
+}
+
+/// A time over which the flow changes something: the next step, or at the start, where none is
+/// known yet, that in which the fastest state would change by its scale.
 static double time_of_change(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (sim->stepper->control.h_next > 0.0) return sim->stepper->control.h_next;
+  find_rates(sim);
   double shortest = (double)INFINITY;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double scale = fmax(eng_scale(sim, mode->state_env[i]), fabs(sim->x[i]));
@@ -331,21 +338,17 @@ static double time_of_change(EngSim* sim) {
   return isfinite(shortest) ? shortest : 0.0;
 }
 
-/// How much the slope of g changes along the flow within a small part of a step; 0 where the flow
-/// is not the mode's own.
-static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahead) {
+/// How much the slope of g changes along the flow within the time `ahead`; 0 where the flow is not
+/// the mode's own.
+static double slope_change(EngSim* sim, uint32_t index, double gdot, double ahead) {
   const ModelMode* mode = sim->core.mode;
-  if (sim->core.slide.count || sim->core.contact.active) return 0.0;
-  const ModelContext* context = eng_context(sim);
-  model_program_run(&mode->rhs, context, sim->programs.rhs, sim->core.t, sim->x, sim->probe.x);
-  double h = time_of_change(sim);
-  if (!(h > 0.0)) return 0.0;
-  *ahead = 1e-3 * h;
+  if (sim->core.slide.count || sim->core.contact.active || !(ahead > 0.0)) return 0.0;
+  find_rates(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->probe.x[i] = sim->x[i] + *ahead * sim->probe.x[i];
+    sim->probe.x[i] = sim->x[i] + ahead * sim->probe.x[i];
   }
-  model_program_run(&mode->gdot, context, sim->programs.gdot, sim->core.t + *ahead, sim->probe.x,
-                    sim->probe.g);
+  model_program_run(&mode->gdot, eng_context(sim), sim->programs.gdot, sim->core.t + ahead,
+                    sim->probe.x, sim->probe.g);
   return sim->probe.g[index] - gdot;
 }
 
@@ -362,8 +365,8 @@ static int heading(EngSim* sim, uint32_t index, double gdot) {
   double clear = CLEAR_MARGINS * sim->proof.margin[index] * (h + CLEAR_TIMES * fabs(sim->core.t));
   if (!released && h * (h * fabs(gdot)) > clear) return gdot > 0.0 ? 1 : -1;
   double noise = eng_slope_rho(sim, index);
-  double ahead = 1.0;
-  double change = slope_ahead(sim, index, gdot, &ahead);
+  double ahead = 1e-3 * time_of_change(sim);
+  double change = slope_change(sim, index, gdot, ahead);
   double bend = fabs(change) > 2.0 * noise ? change / ahead : 0.0;
   if (released && gdot * bend <= 0.0) {
     double sigma = eng_sigma(sim, index);
@@ -373,8 +376,9 @@ static int heading(EngSim* sim, uint32_t index, double gdot) {
       return bend > 0.0 ? 1 : -1;
     }
   }
-  // the slope that was located at zero is off by the rounding of the time
-  noise += eng_time_rho(sim, bend);
+  // the slope that was located at zero is off by what it changes within the rounding of the time;
+  // the bend over a part of a step says nothing of that where roots are close to each other
+  noise += fabs(slope_change(sim, index, gdot, eng_time_rho(sim, 1.0)));
   if (fabs(gdot) > noise) return gdot > 0.0 ? 1 : -1;
   if (bend < 0.0) atom->marks.tangential = true;
   return bend > 0.0 ? 1 : bend < 0.0 ? -1 : 0;
