@@ -75,7 +75,9 @@ bool value_is_at_zero(const EngSim* sim, uint32_t state) {
 bool slide_is_at_zero(EngSim* sim, uint32_t index, double g) {
   // where nothing is told apart nothing is crossed either
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  return fabs(g) <= fmax(atom->zone, atom->eps) || fabs(g) <= eng_sigma(sim, index);
+  if (fabs(g) <= fmax(atom->zone, atom->eps) || fabs(g) <= eng_sigma(sim, index)) return true;
+  // what was slid along drifts by the errors of many steps
+  return atom->marks.slid && eng_at_boundary(sim, index, g);
 }
 
 static void begin_surfaces(EngSim* sim) {
