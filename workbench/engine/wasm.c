@@ -41,3 +41,9 @@ int posix_spawnp(pid_t* restrict pid, const char* restrict file,
   (void)pid, (void)file, (void)actions, (void)attributes, (void)argv, (void)envp;
   return ENOSYS;
 }
+
+/// A page has no folder of data that was installed with it.
+bool shelf_data_root(char* root) {
+  (void)root;
+  return false;
+}
