@@ -16,9 +16,9 @@ typedef struct EngDelay {
   uint32_t begin, end, capacity;
   uint32_t next_jump, next_break;  // pieces whose begin has not arrived yet; UINT32_MAX for none
   uint32_t mark;                   // level of what may jump where the next piece begins
-  bool varies;   // the lag is a variable
-  double delay;  // the lag, or its largest value
-  double lag;    // at t, and how fast it grows; where it varies
+  bool varies;                     // the lag is a variable
+  double delay;                    // the lag, or its largest value
+  double lag;                      // at t, and how fast it grows; where it varies
   double slope;
   double t;  // known up to here
 } EngDelay;

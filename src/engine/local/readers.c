@@ -365,7 +365,7 @@ static bool index_mode(EngSim* sim) {
 SltStatus eng_local_create(EngSim* sim) {
   if (sim->model->automaton_count < ENG_LOCAL_AUTOMATA) return SLT_OK;
   if (sim->options.detection != SLT_DETECTION_CERTIFIED) return SLT_OK;
-  if (sim->model->energy) return SLT_OK;  // is looked at in every instant
+  if (sim->model->energy) return SLT_OK;         // is looked at in every instant
   if (sim->model->foreign_count) return SLT_OK;  // so are inputs of foreign blocks
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     // steps are bounded by where these are expected
