@@ -286,8 +286,15 @@ bool message_is_code(const char* word) {
 static int print_message(const char* path, const char* code) {
   char heading[16];
   size_t length = 0;
-  char* text = input_read(path, "page", false, SOURCE_LIMIT, &length);
-  if (!text) return CLI_MODEL;
+  char* read = input_read(path, "page", false, SOURCE_LIMIT, &length);
+  if (!read) return CLI_MODEL;
+  char* text = realloc(read, length + 1);
+  if (!text) {
+    free(read);
+    cli_error("out of memory");
+    return CLI_MODEL;
+  }
+  text[length] = '\0';
   snprintf(heading, sizeof heading, "\n## %c%s ", toupper((unsigned char)code[0]), code + 1);
   const char* begin = strstr(text, heading);
   const char* end = begin ? strstr(begin + 1, "\n## ") : NULL;
