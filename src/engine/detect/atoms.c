@@ -656,7 +656,7 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
 void eng_atoms_end_instant(EngSim* sim) {
   eng_local_forget_far(sim);
   eng_pruned_forget(sim);
-  if (!sim->active.reduced) eng_control_jumps(sim);  // a narrow one has set no values
+  if (!sim->active.reduced) eng_control_jumps(sim);  // a reduced instant has set no values
   eng_control_margin(sim);
   fit_windows(sim);
   uint32_t count = 0;
@@ -664,7 +664,7 @@ void eng_atoms_end_instant(EngSim* sim) {
   for (uint32_t place = 0; place < count; place++) {
     eng_atom_end_instant(sim, atoms[place]);
   }
-  // in a narrow instant everything matters that did before
+  // in a reduced instant everything matters that did before
   for (uint32_t i = 0; !sim->active.reduced && i < sim->model->atom_count; i++) {
     sim->atoms[i].relevant_start = sim->active.live[i];
   }
@@ -724,14 +724,14 @@ bool eng_atoms_mesh(EngSim* sim) {
   eng_local_forget_far(sim);
   eng_pruned_forget(sim);
   uint32_t count = 0;
-  const uint32_t* loose = eng_followed(sim, &count);
+  const uint32_t* followed = eng_followed(sim, &count);
   bool known =
       sim->detect.end_known && sim->core.t == sim->stepper->trial.t && sim->core.slide.count;
   if (known) {
     // the search for events has been here
     for (uint32_t place = 0; place < count; place++) {
-      sim->detect.g[loose[place]] = sim->detect.end_g[loose[place]];
-      sim->detect.gdot[loose[place]] = sim->detect.end_gdot[loose[place]];
+      sim->detect.g[followed[place]] = sim->detect.end_g[followed[place]];
+      sim->detect.gdot[followed[place]] = sim->detect.end_gdot[followed[place]];
     }
     sim->core.counts.guard_evaluations++;
   } else {
@@ -741,7 +741,7 @@ bool eng_atoms_mesh(EngSim* sim) {
   bool changed = false;
   // what is slid along stays where it is
   for (uint32_t place = 0; place < count; place++) {
-    changed |= eng_atom_mesh(sim, loose[place]);
+    changed |= eng_atom_mesh(sim, followed[place]);
   }
   if (changed) eng_edges_clear(sim);
   // a scheduled crossing that fired nothing lies behind us

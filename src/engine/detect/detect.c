@@ -183,9 +183,9 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   uint64_t states = 0;
   uint32_t searched = 0;
   uint32_t count = 0;
-  const uint32_t* loose = eng_followed(sim, &count);
+  const uint32_t* followed = eng_followed(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = loose[place];
+    uint32_t i = followed[place];
     if (!is_open(sim, i) || !is_searched(sim, i)) continue;
     any = true;
     searched++;
@@ -197,7 +197,7 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   if (searched * FEW < sim->active.indicator_count && eng_local_is_prepared(sim)) {
     // along many surfaces few relations are left: those alone
     for (uint32_t place = 0; place < count && any; place++) {
-      uint32_t i = loose[place];
+      uint32_t i = followed[place];
       if (is_open(sim, i) && is_searched(sim, i)) eng_local_control(sim, i, t_from);
     }
     return;
@@ -235,9 +235,9 @@ bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
 /// known.
 static void collect(EngSim* sim, double t_from) {
   uint32_t count = 0;
-  const uint32_t* loose = eng_followed(sim, &count);
+  const uint32_t* followed = eng_followed(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
-    eng_collect_atom(sim, loose[place], t_from);
+    eng_collect_atom(sim, followed[place], t_from);
   }
 }
 
@@ -300,9 +300,9 @@ static void preview_truths(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   eng_evaluate_followed(sim, t, false);
   uint32_t count = 0;
-  const uint32_t* loose = eng_followed(sim, &count);
+  const uint32_t* followed = eng_followed(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = loose[place];
+    uint32_t i = followed[place];
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     bool located = !atom->literal;
@@ -345,9 +345,9 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
   }
   sim->detect.end_known = false;
   uint32_t count = 0;
-  const uint32_t* loose = eng_followed(sim, &count);
+  const uint32_t* followed = eng_followed(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = loose[place];
+    uint32_t i = followed[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     atom->g = sim->detect.g[i];
     atom->gdot = sim->detect.gdot[i];
@@ -434,9 +434,9 @@ static void find_ends(EngSim* sim) {
   sim->detect.end_known = true;
   sim->core.pruned.ends_marked = true;
   uint32_t count = 0;
-  const uint32_t* loose = eng_followed(sim, &count);
+  const uint32_t* followed = eng_followed(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = loose[place];
+    uint32_t i = followed[place];
     sim->detect.end_g[i] = sim->detect.g[i];
     sim->detect.end_gdot[i] = sim->detect.gdot[i];
     sim->atoms[mode->atoms[i]].end_known = false;

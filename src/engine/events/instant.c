@@ -96,7 +96,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     eng_bind(sim);
   }
   if (kind == ENG_INSTANT_EVENT) eng_reduced_begin(sim);
-  // in a narrow one they are saved before something fires
+  // in a reduced one they are saved before something fires
   if (!sim->detect.has_pre && !sim->active.reduced) events_save_values(sim);
   eng_atoms_begin_instant(sim);
   eng_zeno_foresee(sim);

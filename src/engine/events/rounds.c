@@ -145,7 +145,7 @@ SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
 
 // ---- going on from surfaces ---------------------------------------------------------------------
 
-/// Take over the states in side_work; every change is a record.
+/// Take over the states in probe.states; every change is a record.
 static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
   uint32_t automaton_count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &automaton_count);

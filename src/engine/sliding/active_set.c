@@ -250,7 +250,7 @@ static void drop_surface(EngSim* sim, uint32_t surface, uint32_t* count) {
   sim->sliding.value.switch_count = switches;
 }
 
-/// The switches of a surface as on one side, in side_work. Whether some of them have to move.
+/// The switches of a surface as on one side, in probe.states. Whether some of them have to move.
 static bool move_switches(EngSim* sim, uint32_t surface, bool above) {
   bool moves = false;
   for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;

@@ -117,10 +117,6 @@ static int sign_of(ModelInterval a) {
   return a.lo > 0.0 ? 1 : a.hi < 0.0 ? -1 : 0;
 }
 
-static bool is_bounded(ModelInterval a) {
-  return isfinite(a.lo) && isfinite(a.hi);
-}
-
 static bool contains_zero(ModelInterval a) {
   return !(a.lo > 0.0) && !(a.hi < 0.0);
 }
@@ -133,7 +129,7 @@ static bool at_limit(const EngSim* sim, const Group* group, uint32_t bit) {
   const ModelDual* wide = &w->sides.wide[(size_t)ENG_SIDES_MAX * group->members[bit]];
   bool attracts = false;
   for (uint32_t p = 0; p < group->patterns; p++) {
-    if (!contains_zero(wide[p].v) || !is_bounded(bound[p].d)) return false;
+    if (!contains_zero(wide[p].v) || !side_is_bounded(bound[p].d)) return false;
     uint32_t below = p & ~(1u << bit);
     uint32_t above = p | 1u << bit;
     if (sign_of(bound[below].v) > 0 && sign_of(bound[above].v) < 0) return false;

@@ -84,10 +84,6 @@ static SltStatus goes_back(EngSim* sim, uint32_t surface, bool* back) {
   return SLT_OK;
 }
 
-static bool is_bounded(ModelInterval a) {
-  return isfinite(a.lo) && isfinite(a.hi);
-}
-
 static bool overlap(ModelInterval a, ModelInterval b) {
   return !(a.lo > b.hi || b.lo > a.hi);
 }
@@ -221,7 +217,8 @@ static bool holds(EngSim* sim, uint32_t surface) {
 static bool looks_beside(EngSim* sim, uint32_t surface) {
   EngSurface* s = &sim->sliding.value.surfaces[surface];
   const ModelDual* bound = &sim->sliding.sides.bound[(size_t)ENG_SIDES_MAX * surface];
-  if (s->offset != 0.0 || (is_bounded(bound[0].v) && is_bounded(bound[1].v))) return false;
+  if (s->offset != 0.0 || (side_is_bounded(bound[0].v) && side_is_bounded(bound[1].v)))
+    return false;
   if (!side_choose_lift(sim, surface)) return false;
   s->offset = eng_sigma(sim, s->index);
   return s->offset > 0.0;

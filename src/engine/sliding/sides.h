@@ -135,4 +135,9 @@ double side_row_weight(const EngSim* sim, uint32_t row, uint32_t owner);
 /// Coefficients of all surfaces at (t, x) into `alpha`; `pull` draws the surfaces to zero.
 SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, double* alpha);
 
+/// Whether an enclosure says anything.
+static inline bool side_is_bounded(ModelInterval a) {
+  return isfinite(a.lo) && isfinite(a.hi);
+}
+
 #endif

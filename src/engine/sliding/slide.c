@@ -41,7 +41,7 @@ static bool present_side(EngSim* sim, const EngSurface* s) {
   return is_above != is_below ? is_above : sim->atoms[s->atom].truth;
 }
 
-/// The states that the surfaces' sides lead to, into side_work. Whether they are others.
+/// The states that the surfaces' sides lead to, into probe.states. Whether they are others.
 static SltStatus find_target(EngSim* sim, bool* moves) {
   const ModelMode* mode = NULL;
   side_publish_settled(sim);

@@ -299,7 +299,7 @@ typedef struct EngActiveSet {
 
 typedef enum EngSlideVerdict {
   ENG_SLIDE_NONE,   // goes on in the present mode
-  ENG_SLIDE_MOVES,  // the flow leads into the mode with the states in side_work
+  ENG_SLIDE_MOVES,  // the flow leads into the mode with the states in probe.states
   ENG_SLIDE_ALONG   // slides: core.slide is set
 } EngSlideVerdict;
 
@@ -322,7 +322,7 @@ void eng_slide_move_flags(EngSim* sim);
 bool eng_only_observes(EngSim* sim, uint32_t transition);
 /// When the trial leaves a surface, INFINITY for not; which one, and to which side.
 double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
-/// Latch the surface's relations to that side; the states there are in side_work.
+/// Latch the surface's relations to that side; the states there are in probe.states.
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_slide_rebind(EngSim* sim);
 /// What a snapshot keeps of the motion beside plain data.

@@ -214,8 +214,8 @@ static bool side_after(const EngSim* sim, uint32_t surface) {
   return s->slides ? value_present_side(sim, surface) : s->above;
 }
 
-/// Truths as the motion goes on; the positions of the switches in side_work. Whether some of them
-/// have to move.
+/// Truths as the motion goes on; the positions of the switches in probe.states. Whether some of
+/// them have to move.
 static bool latch(EngSim* sim) {
   memcpy(sim->probe.states, sim->state, sim->model->automaton_count * sizeof *sim->state);
   bool moves = false;

@@ -133,7 +133,7 @@ void eng_sample(EngSim* sim, double t);
 void eng_take_trial_end(EngSim* sim);
 /// The states alone: core.full_stale tells that the rest is missing.
 void eng_sample_states(EngSim* sim, double t);
-/// g and gdot for the atoms in `loose` at least.
+/// g and gdot for the indicators in `active.followed` at least.
 void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope);
 /// Room for `need` elements; what was there is kept.
 /// Whether something is to be said about the present mode for the first time.
