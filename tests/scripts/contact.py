@@ -599,6 +599,18 @@ experiment { end = 2; rtol = 1e-8; }
         self.assertAlmostEqual(rows[-1]["u"], 0, delta=1e-12)
         self.assertLess(rows[-1]["n"], 100)
 
+    def test_a_cradle_passes_impacts_on(self):
+        # balls that touch without a force between them, from the start and after each swing
+        for n, unit in (3, 1), (5, 1e-9), (8, 3e7):
+            rows, _, _ = self.run_model(
+                f"for i = 1:{n} {{ x_[i]' = v_[i];  v_[i]' = -x_[i];  v_[i](t0) = 0; }}\n"
+                f"x_1(t0) = -{unit};  for i = 2:{n} {{ x_[i](t0) = 0; }}\n"
+                f"for i = 1:{n - 1} {{ automaton c_[i] {{ state hit [x_[i+1] <= x_[i]]"
+                " { set v_[i] = v_[i+1], v_[i+1] = v_[i]; } from init, hit; } }\n", "--until", "6")
+            end = [rows[-1][f"x_{i}"]/unit for i in range(1, n + 1)]
+            self.assertAlmostEqual(end[0], -math.cos(6), delta=2e-5)
+            self.assertLess(max(abs(x) for x in end[1:]), 1e-6)
+
     def test_a_chain_of_a_hundred_blocks(self):
         rows, records, _ = self.run_model(CHAIN, "--samples", "10")
         moved = [i for i in range(1, 101) if rows[-1][f"x_{i}"] != 0]

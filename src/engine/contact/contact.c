@@ -412,9 +412,8 @@ void eng_contact_matrix(EngSim* sim, uint32_t group, double t, const double* x, 
 }
 
 /// Reactions of a group that give its gaps the accelerations `wanted`, into `lambda`; by those that
-/// carry.
-static void solve_group(EngSim* sim, uint32_t group, double t, const double* x,
-                        const double* wanted, double* lambda) {
+/// carry. Its matrix is there.
+static void solve_group(EngSim* sim, uint32_t group, const double* wanted, double* lambda) {
   EngContactWork* w = sim->contact.work;
   const uint32_t* members = w->members + w->group_begin[group];
   uint32_t n = eng_group_size(w, group);
@@ -422,7 +421,6 @@ static void solve_group(EngSim* sim, uint32_t group, double t, const double* x,
   double* work = a + (size_t)n * n;
   bool* in = (bool*)(lambda + n);
   bool* carries = in + n;
-  eng_contact_matrix(sim, group, t, x, a);
   for (uint32_t i = 0; i < n; i++) {
     in[i] = w->rows[members[i]].carries;
   }
@@ -446,7 +444,8 @@ static SltStatus find_reactions(EngSim* sim, double t, const double* x, double k
       const Row* row = &w->rows[members[i]];
       wanted[i] = -row->flow - 2.0 * k * row->gdot - k * k * row->g;
     }
-    solve_group(sim, group, t, x, wanted, lambda);
+    eng_contact_matrix(sim, group, t, x, w->numbers);
+    solve_group(sim, group, wanted, lambda);
     for (uint32_t i = 0; i < n; i++) {
       w->rows[members[i]].lambda = lambda[i];
       if (!isfinite(lambda[i])) return SLT_ERR_NOT_FINITE;
@@ -623,6 +622,7 @@ static bool group_pushes(EngSim* sim, uint32_t group, double t) {
   uint32_t n = eng_group_size(w, group);
   if (n > PROOF_MAX) return false;
   double lo[PROOF_MAX] = {0.0};
+  eng_contact_matrix(sim, group, t, sim->probe.x, w->numbers);
   for (uint32_t k = 0; k < n; k++) {
     double* unit = group_vector(w, n, 0);
     double* column = group_vector(w, n, 1);
@@ -630,7 +630,7 @@ static bool group_pushes(EngSim* sim, uint32_t group, double t) {
     for (uint32_t i = 0; i < n; i++) {
       unit[i] = i == k ? -1.0 : 0.0;
     }
-    solve_group(sim, group, t, sim->probe.x, unit, column);
+    solve_group(sim, group, unit, column);
     for (uint32_t i = 0; i < n; i++) {
       lo[i] += fmin(column[i] * flow.lo, column[i] * flow.hi);
     }

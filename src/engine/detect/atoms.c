@@ -406,6 +406,18 @@ bool eng_at_boundary(EngSim* sim, uint32_t index, double g) {
          fabs(g) <= SLID_SIGMAS * eng_sigma(sim, index);
 }
 
+bool eng_atom_was_turned(EngSim* sim, uint32_t id) {
+  const EngAtom* atom = &sim->atoms[id];
+  if (!sim->active.live[id] || !atom->relevant_start || !sim->model->atoms[id].continuous)
+    return false;
+  uint32_t index = eng_atom_place(sim->core.mode, id);
+  if (index == MODEL_NONE || !(sim->detect.gdot[index] > 0.0) || isnan(atom->g_start)) return false;
+  double g = sim->detect.g[index];
+  if (!eng_at_boundary(sim, index, g) || was_moved(sim, index, g)) return false;
+  double noise = eng_slope_rho(sim, index);
+  return atom->gdot <= noise && sim->detect.gdot[index] > noise;
+}
+
 /// Where the flow depends on a relation that was located now and has the same boundary, the flow of
 /// the present mode is not the one that follows: the side is that relation's. (A counter that asks
 /// for x < 1 beside `x' = if(x >= 1, -1, 1)`.)

@@ -10,11 +10,14 @@
 
 // ---- what is enabled ----------------------------------------------------------------------------
 
-/// Whether a relation of the guard has just crossed: a new edge even if the guard was true before.
-static bool guard_has_new_edge(const EngSim* sim, const ModelGuard* guard) {
+/// Whether a relation of the guard has just crossed, or was turned round at its boundary by this
+/// instant: a new edge even if the guard was true before. (A ball that touches the next one is hit
+/// from behind.)
+static bool guard_has_new_edge(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
     if (atom->located && atom->located_truth) return true;
+    if (eng_atom_was_turned(sim, guard->atoms[i])) return true;
   }
   return false;
 }
