@@ -316,6 +316,60 @@ void model_program_bound(const ModelProgram* program, const ModelContext* contex
   }
 }
 
+// ---- what rounding leaves open ------------------------------------------------------------------
+
+typedef struct Spread {
+  double share;
+  double* width;
+} Spread;
+
+static double half_width(const Spread* spread, double lo, double hi) {
+  double largest = greatest(__builtin_fabs(lo), __builtin_fabs(hi));
+  return 0.5 * (hi - lo) + spread->share * largest;
+}
+
+static void take_spread(void* user, uint32_t output, uint32_t count, const double* lo,
+                        const double* hi) {
+  const Spread* spread = user;
+  for (uint32_t k = 0; k < count; k++) {
+    spread->width[output + k] = half_width(spread, lo[k], hi[k]);
+  }
+}
+
+size_t model_program_spread_room(const ModelProgram* program) {
+  return (size_t)program->reg_count + program->state_count + program->output_count;
+}
+
+void model_program_spread(const ModelProgram* program, const ModelContext* context,
+                          const double* env, double t, const double* x, const double* off,
+                          double share, double* width, ModelDual* room) {
+  Spread spread = {share, width};
+  ModelInterval time = {t, t};
+  ModelDual* at = room + program->reg_count;
+  ModelDual* out = at + program->state_count;
+  if (model_program_has_bounds(program)) {
+    double* regs = (double*)room;  // a register and its bounds take three of the four numbers
+    double* lo = (double*)at;
+    double* hi = lo + program->state_count;
+    for (uint32_t i = 0; i < program->state_count; i++) {
+      lo[i] = x[i] - off[i];
+      hi[i] = x[i] + off[i];
+    }
+    model_program_bind(program, env, regs);
+    model_program_bound(program, context, regs, time, lo, hi,
+                        (ModelInterval*)(regs + program->reg_count), take_spread, &spread);
+    return;
+  }
+  for (uint32_t i = 0; i < program->state_count; i++) {
+    at[i] = (ModelDual){{x[i] - off[i], x[i] + off[i]}, {0.0, 0.0}};
+  }
+  model_program_bind_dual(program, env, room);
+  model_program_enclose(program, context, room, time, at, out);
+  for (uint32_t i = 0; i < program->output_count; i++) {
+    width[i] = half_width(&spread, out[i].v.lo, out[i].v.hi);
+  }
+}
+
 // ---- far from zero ------------------------------------------------------------------------------
 
 bool model_bounds_clear(uint32_t n, const double* restrict lo, const double* restrict hi,

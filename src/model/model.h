@@ -64,7 +64,7 @@
   X(NORMAL, 2) \
   X(NOISE, 2) \
   X(EXPONENTIAL, 1) \
-  X(PACK, 2) /* one more argument behind those of a: see ModelPacks */ \
+  X(PACK, 2)  /* one more argument behind those of a: see ModelPacks */ \
   X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
   X(END, 0)
 
@@ -554,6 +554,15 @@ void model_program_bound(const ModelProgram* program, const ModelContext* contex
 bool model_program_has_bounds(const ModelProgram* program);
 size_t model_program_bound_room(const ModelProgram* program);
 
+/// Half widths of the outputs of any program at time `t` where the states may be off by `off`, and
+/// a share of the largest magnitude on top; not finite where nothing can be said. Block by block
+/// where the program can be bounded in this way, else by enclosures. `room` has place for
+/// model_program_spread_room() duals.
+void model_program_spread(const ModelProgram* program, const ModelContext* context,
+                          const double* env, double t, const double* x, const double* off,
+                          double share, double* width, ModelDual* room);
+size_t model_program_spread_room(const ModelProgram* program);
+
 #define MODEL_BOUND_LANES 64  // most outputs at a time
 
 /// Whether none of `n` values (at most MODEL_BOUND_LANES) comes within its fence of zero; NaN for
@@ -726,9 +735,9 @@ bool model_term_tangent(const ModelTerm* term, const ModelContext* context, cons
                         const double* env, double t, const ModelSeeds* seeds, double* room,
                         double* out, double* d_out);
 
-/// The other way round (adjoint.c): weights of the outputs to weights of what a program reads, which
-/// is the time, the states, and the inputs in their order; they are added to `bars`. False: an
-/// operation has no derivative that is known, or reads a past.
+/// The other way round (adjoint.c): weights of the outputs to weights of what a program reads,
+/// which is the time, the states, and the inputs in their order; they are added to `bars`. False:
+/// an operation has no derivative that is known, or reads a past.
 bool model_program_adjoint(const ModelProgram* program, const ModelContext* context,
                            const double* read, const double* weights, double* bars);
 

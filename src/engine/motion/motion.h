@@ -90,8 +90,8 @@ typedef struct EngScales {
   uint32_t* of_state;     // per state of the stepper: the entry that has its scale
   uint32_t* family;       // ... first state of its family
   uint64_t epoch;         // of the stepper's scales when they were last taken over
-  ModelDual* rate_duals;  // registers, states and rates to bound the rounding of rates with
-  size_t rate_dual_capacity;
+  ModelDual* rate_room;   // to bound the rounding of rates in
+  size_t rate_capacity;
 } EngScales;
 
 // ---- stiff.c ------------------------------------------------------------------------------------

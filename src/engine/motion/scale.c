@@ -122,9 +122,20 @@ double eng_other_weight(const EngSim* sim, uint32_t state, double value) {
 
 // ---- rounding of rates --------------------------------------------------------------------------
 
-/// Rates at points that differ from the present one by a few roundings, where no enclosure is
-/// known: a block that leaves something open is solved by least squares.
-static const double* find_scatter(EngSim* sim, double* room) {
+/// Room to compute rates and their rounding in; NULL: there is none.
+static ModelDual* rate_room(EngSim* sim) {
+  size_t need = model_program_spread_room(&sim->core.mode->rhs);
+  if (eng_grow(sim, (void**)&sim->scales.rate_room, &sim->scales.rate_capacity, need,
+               sizeof *sim->scales.rate_room) < 0) {
+    sim->error = (EngError){0};
+    return NULL;
+  }
+  return sim->scales.rate_room;
+}
+
+/// Rates at points that differ from the present one by a few roundings, for those of which no
+/// enclosure is known: a block that leaves something open is solved by least squares.
+static void find_scatter(EngSim* sim, double* noise, double* room) {
   const NumStepper* stepper = sim->stepper;
   const uint32_t n = sim->core.mode->state_count;
   double *x = room, *first = room + n, *rate = first + n, *most = rate + n;
@@ -141,7 +152,9 @@ static const double* find_scatter(EngSim* sim, double* room) {
       most[i] = fmax(most[i], fabs(rate[i] - first[i]));
     }
   }
-  return most;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!isfinite(noise[i])) noise[i] = most[i];
+  }
 }
 
 static bool is_held(const EngSim* sim) {
@@ -153,35 +166,34 @@ static bool is_damped(const EngSim* sim) {
   return sim->stepper->method->stiff || sim->stepper->method->multistep;
 }
 
-/// Half width of the rates over states that are off by `pad`, into `noise`.
-static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, const double* scatter,
-                          double* noise) {
-  const ModelMode* mode = sim->core.mode;
+/// Half width of the rates over states that are off by `pad`, at least by rounding, into `noise`.
+static void enclose_rates(EngSim* sim, double* pad, double* noise, ModelDual* room) {
   const NumStepper* stepper = sim->stepper;
-  const uint32_t n = mode->state_count;
-  ModelDual* x = regs + mode->rhs.reg_count;
-  ModelDual* rates = x + n;
-  for (uint32_t i = 0; i < n; i++) {
-    double off = fmax(DBL_EPSILON * fabs(stepper->x[i]), pad ? pad[i] : 0.0);
-    x[i] = (ModelDual){{stepper->x[i] - off, stepper->x[i] + off}, {0.0, 0.0}};
+  bool known = true;
+  for (uint32_t i = 0; i < stepper->n; i++) {
+    pad[i] = fmax(pad[i], DBL_EPSILON * fabs(stepper->x[i]));
   }
-  ModelInterval time = {stepper->t, stepper->t};
-  model_program_enclose(&mode->rhs, eng_context(sim), regs, time, x, rates);
-  bool combined = is_held(sim);
-  for (uint32_t i = 0; i < n; i++) {
-    double width = 0.5 * (rates[i].v.hi - rates[i].v.lo);
-    // flows that are combined to a smaller one leave the rounding of the larger
-    if (combined) width += DBL_EPSILON * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
-    noise[i] = isfinite(width) ? width : scatter[i];
+  // flows that are combined to a smaller one leave the rounding of the larger
+  model_program_spread(&sim->core.mode->rhs, eng_context(sim), sim->env, stepper->t, stepper->x,
+                       pad, is_held(sim) ? DBL_EPSILON : 0.0, noise, room);
+  for (uint32_t i = 0; i < stepper->n; i++) {
+    known &= isfinite(noise[i]) != 0;
   }
+  if (!known) find_scatter(sim, noise, (double*)room);
 }
 
 /// A state that opposing flows hold has a scale though it does not move: a part of the way that one
 /// of them alone would take it in a step. Within the tolerance of that it may be off.
-static void cover_held(EngSim* sim, const ModelDual* rates, double* pad) {
-  const double h = sim->stepper->control.h_next;
+static void cover_held(EngSim* sim, double* pad, ModelDual* room) {
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  const NumStepper* stepper = sim->stepper;
+  double* regs = (double*)room;
+  double* flow = regs + rhs->reg_count;
+  model_program_bind(rhs, sim->env, regs);
+  model_program_guess(rhs, sim->values.guess, regs);
+  model_program_run(rhs, &sim->values.flow_context, regs, stepper->t, stepper->x, flow);
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    double way = HELD_SHARE * h * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
+    double way = HELD_SHARE * stepper->control.h_next * fabs(flow[i]);
     pad[i] = isfinite(way) ? way : 0.0;
   }
   num_stepper_cover(sim->stepper, pad);
@@ -204,25 +216,20 @@ bool eng_scales_raise(EngSim* sim) {
   const bool held = is_held(sim);
   const bool damped = is_damped(sim);
   if (!stepper->options.by_scale || (damped && !held)) return false;
-  size_t need = (size_t)mode->rhs.reg_count + 3 * (size_t)n;
-  if (eng_grow(sim, (void**)&sim->scales.rate_duals, &sim->scales.rate_dual_capacity, need,
-               sizeof *sim->scales.rate_duals) < 0) {
-    sim->error = (EngError){0};
-    return false;
-  }
-  model_program_bind_dual(&mode->rhs, sim->env, sim->scales.rate_duals);
+  ModelDual* room = rate_room(sim);
+  if (!room) return false;
   double h = stepper->control.h_next;
   double* noise = num_stepper_noise(stepper, !damped);
   double* pad = sim->pruning.x_lo;
-  const double* scatter = find_scatter(sim, (double*)(sim->scales.rate_duals + need - n));
-  enclose_rates(sim, sim->scales.rate_duals, NULL, scatter, noise);
   memset(pad, 0, n * sizeof *pad);
-  if (held) cover_held(sim, sim->scales.rate_duals + mode->rhs.reg_count + n, pad);
+  enclose_rates(sim, pad, noise, room);
+  memset(pad, 0, n * sizeof *pad);
+  if (held) cover_held(sim, pad, room);
   // what rounding does to a velocity it does to the position a step later
   for (uint32_t i = 0; i < n; i++) {
     pad[i] = fmax(h * noise[i], NUM_SCALE_SHARE * sim->options.rtol * pad[i]);
   }
-  enclose_rates(sim, sim->scales.rate_duals, pad, scatter, noise);
+  enclose_rates(sim, pad, noise, room);
   if (held) cover_noise(sim, noise, pad);
   sim->core.step.covered = held ? h : 0.0;
   bool raised = false;
@@ -233,8 +240,14 @@ bool eng_scales_raise(EngSim* sim) {
 }
 
 void eng_scales_hold(EngSim* sim) {
-  if (!is_held(sim)) return;
+  if (!is_held(sim) || !sim->stepper->options.by_scale) return;
   bool longer = sim->stepper->control.h_next > 2.0 * sim->core.step.covered;
   bool stale = sim->stepper->scales.noise_steps == 0 && !is_damped(sim);
-  if (longer || stale) eng_scales_raise(sim);
+  ModelDual* room = NULL;
+  if (longer || stale) {
+    eng_scales_raise(sim);
+  } else if (sim->core.step.open && (room = rate_room(sim))) {
+    // other flows hold now, but what rounding does to them is about the same
+    cover_held(sim, sim->pruning.x_lo, room);
+  }
 }

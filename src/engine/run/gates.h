@@ -69,11 +69,6 @@ static inline uint32_t events_nth_in_text(const EngSim* sim, const uint32_t* aut
   return sim->events.in_text ? sim->events.in_text[n] : n;
 }
 
-/// Nominal of the variable at a place of the environment.
-static inline double eng_nominal(const EngSim* sim, uint32_t env) {
-  return sim->values.nominal ? sim->values.nominal[env] : 1.0;
-}
-
 // ---- values and relations -----------------------------------------------------------------------
 
 /// Dense output of the trial into sim->x, unless a search has just put it there.

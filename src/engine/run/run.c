@@ -68,7 +68,6 @@ static void restart_integration(EngSim* sim) {
   sim->core.step.open = true;
   sim->core.step.idle = 0.0;
   sim->core.step.attraction = 0.0;
-  sim->core.step.covered = 0.0;
   num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   sim->core.segment.trial_pending = false;
   // A crossing is located up to rounding, so the point may lie a hair before the region in which

@@ -127,13 +127,6 @@ static size_t state_total(const Model* m) {
   return total;
 }
 
-static bool has_nominals(const Model* m) {
-  for (uint32_t v = 0; v < m->var_count; v++) {
-    if (m->vars[v].nominal != 1.0) return true;
-  }
-  return false;
-}
-
 static bool has_families(const Model* m) {
   for (uint32_t v = 0; v < m->var_count; v++) {
     if (m->vars[v].family != v) return true;
@@ -148,7 +141,6 @@ static void lay_out_values(EngSim* sim, Carver* c) {
   sim->env = carve(c, 2 * (size_t)m->env_count, sizeof(double));
   sim->values.before = carve(c, m->env_count, sizeof(double));
   sim->values.guess = carve(c, m->env_count, sizeof(double));
-  if (has_nominals(m)) sim->values.nominal = carve(c, m->env_count, sizeof(double));
   sim->values.params_given = carve(c, m->param_count, sizeof(double));
   sim->x = carve(c, n, sizeof(double));
   sim->scales.largest = carve(c, m->env_count, sizeof(double));
@@ -412,12 +404,6 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   }
   for (uint32_t i = 0; i < model->transition_count; i++) {
     if (model->transitions[i].instead) sim->instant.has_instead = true;
-  }
-  for (uint32_t v = 0; sim->values.nominal && v < model->var_count; v++) {
-    const ModelVar* var = &model->vars[v];
-    for (uint32_t k = 0; k < var->slots; k++) {
-      sim->values.nominal[var->env + k] = var->nominal;
-    }
   }
   eng_scales_init(sim);
   sim->core.t = options->t_start;

@@ -42,7 +42,6 @@ typedef struct EngValues {
   ModelContext flow_context;    // ...and of right-hand sides, which draw no random numbers
   double* before;               // values before the last instant
   double* guess;                // per environment entry: where Newton's method starts from
-  double* nominal;              // ... nominal of its variable; NULL where all are 1
   uint8_t* computed;            // ... computed by equations in the present mode
   uint8_t* is_truth;            // ... the truth of a relation
   uint8_t* given;               // ... set or guessed by the actions of this candidate
@@ -135,7 +134,6 @@ void eng_take_trial_end(EngSim* sim);
 void eng_sample_states(EngSim* sim, double t);
 /// g and gdot for the indicators in `active.followed` at least.
 void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope);
-/// Room for `need` elements; what was there is kept.
 /// Whether something is to be said about the present mode for the first time.
 bool eng_warn_once(EngSim* sim, uint8_t what);
 SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
