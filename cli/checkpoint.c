@@ -152,7 +152,7 @@ bool checkpoint_write(const char* path, const SltSim* sim, const CheckpointMark*
   if (status < 0) {
     cli_error("cannot write the checkpoint %s: %s", path, slt_status_text(status));
   }
-  bool good = status >= 0 && output_replace(path, data, length) == CLI_DONE;
+  bool good = status >= 0 && output_rewrite(path, data, length) == CLI_DONE;
   free(data);
   return good;
 }

@@ -119,6 +119,7 @@ typedef struct Output {
   bool whole;        // of no use before its end: what was there stays until then
   bool packed;       // its lines cannot be counted
   bool csv;          // a line end inside of quotes ends no line
+  bool again;        // may take the place of a file that was read: the next checkpoint
   uint64_t headers;  // lines before the rows
   // the rest belongs to output.c
   int fd;
@@ -151,6 +152,8 @@ void output_leave(const Output* output);
 int output_report(const Output* output, const char* what);
 /// Put a whole content into a file, or leave the file as it is; returns the exit status.
 int output_replace(const char* path, const char* data, size_t length);
+/// The same where the file may be one that was read.
+int output_rewrite(const char* path, const char* data, size_t length);
 
 /// Whether two open outputs are one file by different names.
 bool outputs_are_same(const Output* a, const Output* b);
@@ -166,19 +169,14 @@ bool output_is_ours(const char* path, const char* header);
 #define TABLE_LIMIT      ((size_t)8 << 30)    // of results
 #define CHECKPOINT_LIMIT ((size_t)16 << 30)
 
-typedef struct InputFile InputFile;
-
-/// Files that a command has read, by device and inode.
-typedef struct Inputs {
-  InputFile* files;
-  size_t count;
-} Inputs;
-
-/// False when memory is exhausted.
-bool inputs_add(Inputs* inputs, const char* path);
-void inputs_clear(Inputs* inputs);
-/// Whether an output leaves all of them alone, by whatever name; else says that `option` does not.
-bool inputs_spare(const Inputs* inputs, const char* option, const char* path);
+/// Remember a file that was read, by device and inode; false when memory is exhausted. input_read()
+/// and source_load() do so by themselves.
+bool inputs_add(const char* path);
+/// Forget them, at the end of a command or before a file is put in order in its place.
+void inputs_clear(void);
+/// Whether an output leaves all of them alone, by whatever name; else says so. output_open() asks
+/// too: a command asks itself where that saves the user a run whose result cannot be written.
+bool inputs_spare(const char* path);
 
 /// A model as it was given, read once.
 typedef struct ModelSource {
@@ -191,7 +189,6 @@ typedef struct ModelSource {
   CliNames includes;  // further folders for them; not owned
   CliNames observe;   // conditions that are to be columns; not owned
   bool again;         // its warnings have been printed
-  Inputs inputs;
 } ModelSource;
 
 /// False after a message.

@@ -138,7 +138,7 @@ int command_check(int argc, char** argv) {
 static int draw_automata(const SltModel* model, const ModelArguments* arguments,
                          const ModelSource* source) {
   SltGraph* graph = NULL;
-  if (!inputs_spare(&source->inputs, "--graph", arguments->graph)) return CLI_USAGE;
+  if (!inputs_spare(arguments->graph)) return CLI_USAGE;
   if (slt_graph_create(model, &graph) < 0) {
     cli_error("out of memory");
     return CLI_RUN;

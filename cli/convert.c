@@ -11,10 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int write_file(const SltRules* rules, SltRulesFormat format, const char* path,
-                      const Inputs* inputs) {
+static int write_file(const SltRules* rules, SltRulesFormat format, const char* path) {
   Output out = {.path = path, .whole = true};
-  if (!inputs_spare(inputs, "convert: the result", path) || !output_open(&out)) return CLI_USAGE;
+  if (!output_open(&out)) return CLI_USAGE;
   SltStatus status = slt_rules_write(rules, format, (SltWriter){output_write, &out});
   if (status < 0) {
     output_abandon(&out, ENOMEM);
@@ -27,7 +26,7 @@ static int write_file(const SltRules* rules, SltRulesFormat format, const char* 
   return CLI_RUN;
 }
 
-static int write_folder(const SltRules* rules, const char* folder, const Inputs* inputs) {
+static int write_folder(const SltRules* rules, const char* folder) {
   static const struct {
     const char* name;
     SltRulesFormat format;
@@ -49,7 +48,7 @@ static int write_folder(const SltRules* rules, const char* folder, const Inputs*
       return CLI_RUN;
     }
     snprintf(path, size, "%s/%s", folder, tables[i].name);
-    int exit = write_file(rules, tables[i].format, path, inputs);
+    int exit = write_file(rules, tables[i].format, path);
     free(path);
     if (exit != CLI_DONE) return exit;
   }
@@ -81,9 +80,9 @@ static int convert(const char* from, const char* to) {
   ModelSource source = {0};
   SltRules* rules = source_open(&source, from) ? rules_load(&source, NULL, false) : NULL;
   int exit = !rules     ? CLI_MODEL
-             : lisma    ? write_file(rules, SLT_RULES_LISMA, to, &source.inputs)
-             : markdown ? write_file(rules, SLT_RULES_MARKDOWN, to, &source.inputs)
-                        : write_folder(rules, to, &source.inputs);
+             : lisma    ? write_file(rules, SLT_RULES_LISMA, to)
+             : markdown ? write_file(rules, SLT_RULES_MARKDOWN, to)
+                        : write_folder(rules, to);
   slt_rules_free(rules);
   source_close(&source);
   return exit;

@@ -182,7 +182,7 @@ static int open_outputs(CyclicRun* run) {
   const RunOptions* o = run->options;
   run->default_csv = path_title(run->source->name, ".csv");
   if (!run->default_csv) return out_of_memory();
-  if (!run_outputs_spare(o, run->default_csv, &run->source->inputs)) return CLI_USAGE;
+  if (!run_outputs_spare(o, run->default_csv)) return CLI_USAGE;
   run->csv.path = o->csv ? o->csv : run->default_csv;
   run->events.path = o->events;
   if (writes_rows(run) && !o->csv && !output_is_ours(run->default_csv, "")) {

@@ -88,6 +88,16 @@ int trial_open(Trial* trial, const char* command) {
   return choose_times(trial);
 }
 
+SltStatus design_vary(SltDesign* design, const CliTexts* vary, SltProblem* problem) {
+  for (uint32_t i = 0; i < vary->count; i++) {
+    SltStatus status = slt_design_add(design, vary->items[i], problem);
+    if (status < 0) return status;
+    const char* file = slt_design_parameter_file(design, i);
+    if (file && !inputs_add(file)) return SLT_ERR_NOMEM;
+  }
+  return SLT_OK;
+}
+
 void trial_close(Trial* trial) {
   slt_model_free(trial->model);
   source_close(&trial->source);

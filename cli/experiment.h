@@ -65,6 +65,8 @@ void trial_close(Trial* trial);
 int trial_measures(const Trial* trial, SltMeasures** out);
 
 /// Print a problem with its cure; returns the exit status that belongs to it.
+/// Add what varies, and remember the files that values are drawn from.
+SltStatus design_vary(SltDesign* design, const CliTexts* vary, SltProblem* problem);
 int problem_print(const char* option, const SltProblem* problem, SltStatus status);
 
 /// Parameters with the names given, without bounds, to begin where the model does.

@@ -162,6 +162,7 @@ static int write_fmu(const ExportArguments* arguments, Files* files, const SltMo
     cli_error("the library for FMUs, saltus_fmu.so, is not where this program is");
     return CLI_RUN;
   }
+  if (!inputs_spare(out)) return CLI_USAGE;
   FmuExport export = {.kind = arguments->kind,
                       .version = arguments->version,
                       .name = title,
@@ -220,9 +221,6 @@ int command_export(int argc, char** argv) {
   ModelSource source = {.path = NULL};
   int exit = parse(argc, argv, &arguments);
   if (exit == CLI_DONE && !source_open(&source, arguments.path)) exit = CLI_MODEL;
-  if (exit == CLI_DONE && arguments.out && !inputs_spare(&source.inputs, "-o", arguments.out)) {
-    exit = CLI_USAGE;
-  }
   if (exit == CLI_DONE) exit = export_model(&arguments, &source);
   source_close(&source);
   cli_settings_clear(&arguments.settings);

@@ -272,11 +272,9 @@ typedef struct Tables {
 
 static SltTable* read_table(const char* path, const char* to) {
   size_t length = 0;
-  Inputs inputs = {0};
   char* text = input_read(path, "table", true, TABLE_LIMIT, &length);
   if (!text) return NULL;
-  bool spared = inputs_add(&inputs, path) && inputs_spare(&inputs, "-o", to);
-  inputs_clear(&inputs);
+  bool spared = inputs_spare(to);
   SltTable* table = NULL;
   uint32_t line = 0;
   SltStatus status = spared ? slt_table_read_csv(text, length, &table, &line) : SLT_ERR_ARGUMENT;

@@ -47,7 +47,7 @@ static int format_file(const char* path, bool check) {
     if (check) {
       exit = CLI_MODEL;
     } else {
-      exit = output_replace(path, out.data, out.length);
+      exit = output_rewrite(path, out.data, out.length);
     }
   }
   free(out.data);

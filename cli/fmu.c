@@ -516,12 +516,7 @@ static int simulate(FmuJob* job) {
   char usual[300];
   const char* base = path_base(job->path);
   snprintf(usual, sizeof usual, "%.*s.csv", (int)(strlen(base) - strlen(".fmu")), base);
-  Inputs inputs = {.files = NULL};
-  bool spared = inputs_add(&inputs, job->path) &&
-                (!job->input_path || inputs_add(&inputs, job->input_path)) &&
-                (!job->csv || inputs_spare(&inputs, "-o", job->csv));
-  inputs_clear(&inputs);
-  if (!spared) return CLI_USAGE;
+  if (!inputs_add(job->path) || (job->input_path && !inputs_add(job->input_path))) return CLI_RUN;
   char* header = header_of(job);
   Output csv = {.path = job->csv ? job->csv : usual, .csv = true};
   if (header && !job->csv && !output_is_ours(usual, header)) {
@@ -691,12 +686,23 @@ static void free_host(void) {
   host = NULL;
 }
 
+static SltStatus describe_and_keep(void* user, const char* name, const char* path, SltWriter text,
+                                   char* problem, size_t problem_size) {
+  if (!inputs_add(path)) return SLT_ERR_NOMEM;
+  return fmu_host_foreign(host)->describe(user, name, path, text, problem, problem_size);
+}
+
 const SltForeign* cli_foreign(void) {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as `host`
+  static SltForeign foreign;
   if (!host) {
     host = fmu_host_create(CALL_SECONDS);
-    if (host) (void)atexit(free_host);
+    if (!host) return NULL;
+    (void)atexit(free_host);
+    foreign = *fmu_host_foreign(host);
+    foreign.describe = describe_and_keep;
   }
-  return fmu_host_foreign(host);
+  return &foreign;
 }
 
 #else

@@ -14,32 +14,40 @@
 
 // ---- what was read ------------------------------------------------------------------------------
 
-struct InputFile {
+typedef struct InputFile {
   dev_t device;
   ino_t inode;
-};
+} InputFile;
 
-bool inputs_add(Inputs* inputs, const char* path) {
+// one list for the whole program: a command that forgets to ask is refused by output_open()
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+static struct {
+  InputFile* files;
+  size_t count;
+} inputs;
+
+bool inputs_add(const char* path) {
   struct stat file;
   if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) return true;
-  InputFile* grown = realloc(inputs->files, (inputs->count + 1) * sizeof *grown);
+  InputFile* grown = realloc(inputs.files, (inputs.count + 1) * sizeof *grown);
   if (!grown) return false;
-  inputs->files = grown;
-  grown[inputs->count++] = (InputFile){file.st_dev, file.st_ino};
+  inputs.files = grown;
+  grown[inputs.count++] = (InputFile){file.st_dev, file.st_ino};
   return true;
 }
 
-void inputs_clear(Inputs* inputs) {
-  free(inputs->files);
-  *inputs = (Inputs){0};
+void inputs_clear(void) {
+  free(inputs.files);
+  inputs.files = NULL;
+  inputs.count = 0;
 }
 
-bool inputs_spare(const Inputs* inputs, const char* option, const char* path) {
+bool inputs_spare(const char* path) {
   struct stat file;
   if (!path || strcmp(path, "-") == 0 || stat(path, &file) != 0) return true;
-  for (size_t i = 0; i < inputs->count; i++) {
-    if (inputs->files[i].device != file.st_dev || inputs->files[i].inode != file.st_ino) continue;
-    cli_error("%s %s would overwrite a file that is read here", option, path);
+  for (size_t i = 0; i < inputs.count; i++) {
+    if (inputs.files[i].device != file.st_dev || inputs.files[i].inode != file.st_ino) continue;
+    cli_error("writing %s would overwrite a file that is read here", path);
     cli_hint("name another file");
     return false;
   }
@@ -94,8 +102,12 @@ char* input_read(const char* path, const char* what, bool streams, size_t limit,
     cannot_read(path, what, status, limit);
     return NULL;
   }
-  if (*length > 0) return data;
+  if (*length > 0 && inputs_add(path)) return data;
   free(data);
+  if (*length > 0) {
+    cli_error("out of memory");
+    return NULL;
+  }
   cli_error("%s is empty", strcmp(path, "-") == 0 ? "standard input" : path);
   if (strcmp(what, "model") == 0) cli_hint("`saltus new NAME` writes a model to start from");
   return NULL;
@@ -124,37 +136,42 @@ bool source_open(ModelSource* source, const char* path) {
   source->beside = known && S_ISREG(file.st_mode);
   if (source->folder) return true;
   source->text = input_read(path, "model", true, SOURCE_LIMIT, &source->length);
-  if (source->text && inputs_add(&source->inputs, path)) return true;
-  if (source->text) cli_error("out of memory");
-  source_close(source);
-  return false;
+  return source->text != NULL;
 }
 
 void source_close(ModelSource* source) {
   free(source->text);
-  inputs_clear(&source->inputs);
   *source = (ModelSource){0};
 }
 
-static SltStatus load_from(ModelSource* source, const char* folder, const char* name,
-                           const SltAllocator* allocator, char** content, size_t* length) {
+/// Read a file for the library and remember that.
+static SltStatus load_path(const char* path, const SltAllocator* allocator, char** content,
+                           size_t* length) {
+  SltStatus status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
+  if (status < 0 || inputs_add(path)) return status;
+  allocator->realloc_fn(allocator->user, *content, *length ? *length : 1, 0);
+  *content = NULL;
+  return SLT_ERR_NOMEM;
+}
+
+static SltStatus load_from(const char* folder, const char* name, const SltAllocator* allocator,
+                           char** content, size_t* length) {
   size_t size = strlen(folder) + strlen(name) + 2;
   char* path = malloc(size);
   if (!path) return SLT_ERR_NOMEM;
   snprintf(path, size, "%s/%s", folder, name);
-  SltStatus status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
-  if (status >= 0) inputs_add(&source->inputs, path);
+  SltStatus status = load_path(path, allocator, content, length);
   free(path);
   return status;
 }
 
 /// A file that a model names in one of the folders it may be in, beside the model's own: those that
 /// were given, and for the library of parts the one that came with the program.
-static SltStatus load_included(ModelSource* source, const char* name, const SltAllocator* allocator,
-                               char** content, size_t* length) {
+static SltStatus load_included(const ModelSource* source, const char* name,
+                               const SltAllocator* allocator, char** content, size_t* length) {
   for (uint32_t i = 0; i < source->includes.count; i++) {
     const char* folder = source->includes.items[i];
-    SltStatus status = load_from(source, folder, name, allocator, content, length);
+    SltStatus status = load_from(folder, name, allocator, content, length);
     if (status >= 0 || status == SLT_ERR_NOMEM) return status;
   }
   char root[PATH_MAX];
@@ -162,12 +179,12 @@ static SltStatus load_included(ModelSource* source, const char* name, const SltA
   bool part = strncmp(name, "parts/", strlen("parts/")) == 0 && !strstr(name, "..");
   if (!part || !shelf_data_root(root)) return SLT_ERR_NOT_FOUND;
   snprintf(models, sizeof models, "%s/models", root);
-  return load_from(source, models, name, allocator, content, length);
+  return load_from(models, name, allocator, content, length);
 }
 
 SltStatus source_load(void* user, const char* name, const SltAllocator* allocator, char** content,
                       size_t* length) {
-  ModelSource* source = user;
+  const ModelSource* source = user;
   size_t folder = source->folder   ? strlen(source->path) + 1
                   : source->beside ? (size_t)(path_base(source->path) - source->path)
                                    : 0;
@@ -178,12 +195,7 @@ SltStatus source_load(void* user, const char* name, const SltAllocator* allocato
   if (folder) memcpy(path, source->path, folder);
   if (folder && source->folder) path[folder - 1] = '/';
   memcpy(path + folder, name, size - folder);
-  SltStatus status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
-  if (status >= 0 && !inputs_add(&source->inputs, path)) {
-    allocator->realloc_fn(allocator->user, *content, *length ? *length : 1, 0);
-    *content = NULL;
-    status = SLT_ERR_NOMEM;
-  }
+  SltStatus status = load_path(path, allocator, content, length);
   free(path);
   if (status >= 0 || status == SLT_ERR_NOMEM || name[0] == '/') return status;
   SltStatus elsewhere = load_included(source, name, allocator, content, length);

@@ -394,7 +394,6 @@ static int prepare(LinearCommand* c) {
   if (slt_sim_create(c->trial.model, &c->trial.sim, &c->sim) < 0) return CLI_RUN;
   if (!c->path) return CLI_DONE;
   c->file = (Output){.path = c->path, .fd = -1, .csv = true};
-  if (!inputs_spare(&c->trial.source.inputs, "-o", c->path)) return CLI_USAGE;
   return output_open(&c->file) ? CLI_DONE : CLI_USAGE;
 }
 

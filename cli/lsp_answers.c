@@ -97,7 +97,7 @@ void answer_diagnostics(Document* d, Text* out) {
   text_put_json(out, d->uri, strlen(d->uri));
   text_put_format(out, ",\"diagnostics\":[");
   slt_model_compile(d->path, d->text, d->length, &options, &d->model);
-  inputs_clear(&source.inputs);
+  inputs_clear();
   if (d->lisma) slt_outline(d->text, d->length, keep_symbol, d);
   lsp_index_symbols(d);
   text_put_format(out, "]}");

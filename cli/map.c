@@ -128,8 +128,7 @@ int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const 
   MapCommand c = {.design = design, .csv = {.fd = -1}};
   char* title = path_title(trial->source.name, ".map.csv");
   c.csv = (Output){.path = output ? output : title, .fd = -1, .csv = true};
-  if (!c.csv.path || !inputs_spare(&trial->source.inputs, "-o", c.csv.path) ||
-      !output_open(&c.csv)) {
+  if (!c.csv.path || !output_open(&c.csv)) {
     free(title);
     return CLI_USAGE;
   }

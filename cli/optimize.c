@@ -160,7 +160,6 @@ static int prepare(OptimizeCommand* c) {
   }
   if (exit != CLI_DONE || !c->output) return exit;
   c->csv = (Output){.path = c->output, .fd = -1, .csv = true};
-  if (!inputs_spare(&c->trial.source.inputs, "-o", c->output)) return CLI_USAGE;
   return output_open(&c->csv) ? CLI_DONE : CLI_USAGE;
 }
 

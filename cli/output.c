@@ -140,6 +140,7 @@ bool output_open(Output* output) {
     output->fd = STDOUT_FILENO;
     return true;
   }
+  if (!output->again && !inputs_spare(output->path)) return false;
   mode_t mode = 0;
   if (output->whole && is_replaceable(output->path, &mode)) {
     output->target = target_of(output->path);
@@ -321,10 +322,18 @@ int output_report(const Output* output, const char* what) {
   return CLI_RUN;
 }
 
-int output_replace(const char* path, const char* data, size_t length) {
-  Output output = {.path = path, .whole = true, .packed = true};
+static int replace(Output output, const char* data, size_t length) {
   if (!output_open(&output)) return CLI_USAGE;
   output_write(&output, data, length);
   output_close(&output);
   return output_report(&output, "bytes");
+}
+
+int output_replace(const char* path, const char* data, size_t length) {
+  return replace((Output){.path = path, .whole = true, .packed = true}, data, length);
+}
+
+int output_rewrite(const char* path, const char* data, size_t length) {
+  Output output = {.path = path, .whole = true, .packed = true, .again = true};
+  return replace(output, data, length);
 }

@@ -376,10 +376,9 @@ static int resume(Run* run) {
     return CLI_USAGE;
   }
   // the checkpoint itself may be replaced by the next one, and by nothing else
-  if (!inputs_add(&run->source.inputs, path)) return out_of_memory();
   RunOptions others = run->options;
   if (others.checkpoint && files_are_same(others.checkpoint, path)) others.checkpoint = NULL;
-  if (!run_outputs_spare(&others, run->default_csv, &run->source.inputs)) return CLI_USAGE;
+  if (!run_outputs_spare(&others, run->default_csv)) return CLI_USAGE;
   run->pace_start = slt_sim_time(run->sim);
   if (run->t_end >= run->pace_start) return CLI_DONE;
   char now[32];
@@ -691,7 +690,7 @@ static int prepare(Run* run) {
   const char* method = run->options.sim.method ? NULL : run->experiment.method;
   if (method && !run_method_known("experiment { method }", method)) return CLI_MODEL;
   if (!name_outputs(run)) return out_of_memory();
-  if (!run_outputs_spare(&run->options, run->default_csv, &run->source.inputs)) return CLI_USAGE;
+  if (!run_outputs_spare(&run->options, run->default_csv)) return CLI_USAGE;
   int exit = choose_times(run);
   if (exit == CLI_DONE) exit = create_sim(run);
   if (exit == CLI_DONE) exit = create_recorder(run);
@@ -739,6 +738,7 @@ static int run_command(bool explain, int argc, char** argv) {
   free(run.title);
   free(run.stop_text);
   source_close(&run.source);
+  inputs_clear();
   run_options_clear(&run.options);
   return exit;
 }

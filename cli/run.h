@@ -102,7 +102,7 @@ bool cyclic_is_wanted(const RunOptions* options, ModelSource* source);
 int cyclic_run(const RunOptions* options, ModelSource* source);
 
 /// Whether the outputs leave all files alone that were read; prints a message when not.
-bool run_outputs_spare(const RunOptions* options, const char* default_csv, const Inputs* inputs);
+bool run_outputs_spare(const RunOptions* options, const char* default_csv);
 
 /// Options of `run`, or with `explain` those of `explain --run`. Returns CLI_DONE, or the exit
 /// status after a message. Clear the options in any case.

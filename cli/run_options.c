@@ -444,16 +444,14 @@ int run_words(int argc, char** argv, int* places) {
   return option == OPTION_BAD ? -1 : count;
 }
 
-bool run_outputs_spare(const RunOptions* options, const char* default_csv, const Inputs* inputs) {
+bool run_outputs_spare(const RunOptions* options, const char* default_csv) {
   const RunOptions* o = options;
   bool rows = !o->explain || o->csv;
-  return inputs_spare(inputs, "-o",
-                      o->csv ? o->csv
+  return inputs_spare(o->csv ? o->csv
                       : rows ? default_csv
                              : NULL) &&
-         inputs_spare(inputs, "--events", o->events) && inputs_spare(inputs, "--plot", o->plot) &&
-         inputs_spare(inputs, "--graph", o->graph) && inputs_spare(inputs, "--report", o->report) &&
-         inputs_spare(inputs, "--checkpoint", o->checkpoint);
+         inputs_spare(o->events) && inputs_spare(o->plot) && inputs_spare(o->graph) &&
+         inputs_spare(o->report) && inputs_spare(o->checkpoint);
 }
 
 void run_options_clear(RunOptions* options) {

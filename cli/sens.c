@@ -250,14 +250,14 @@ static int run(SensCommand* c) {
     return CLI_USAGE;
   }
   c->csv = (Output){.path = c->output, .fd = -1, .csv = true};
-  if (c->output && !inputs_spare(&c->trial.source.inputs, "-o", c->output)) return CLI_USAGE;
-  if (c->output && !output_open(&c->csv)) return CLI_USAGE;
+  if (!inputs_spare(c->plot)) return CLI_USAGE;
   if (c->samples) {
     exit = sens_variance(&c->trial, c->measures, &c->vary,
                          (VarianceRequest){c->samples, c->seed, (uint32_t)c->jobs}, &c->csv);
     output_close(&c->csv);
     return exit == CLI_DONE && c->csv.error ? output_report(&c->csv, "rows") : exit;
   }
+  if (c->output && !output_open(&c->csv)) return CLI_USAGE;
   static const char header[] = "measure,parameter,at,value,derivative,left,right,error,elasticity,"
                                "verdict,reason,changes_below,changes_above\n";
   if (c->output) output_write(&c->csv, header, sizeof header - 1);

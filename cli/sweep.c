@@ -106,16 +106,15 @@ static int make_design(SweepCommand* c) {
   SltProblem problem;
   SltStatus status = slt_design_create(c->trial.model, &c->design);
   if (status < 0) return CLI_RUN;
-  for (uint32_t i = 0; i < c->vary.count; i++) {
-    status = slt_design_add(c->design, c->vary.items[i], &problem);
-    if (status < 0) return problem_print("--vary", &problem, status);
-  }
+  status = design_vary(c->design, &c->vary, &problem);
+  if (status < 0) return problem_print("--vary", &problem, status);
   for (uint32_t i = 0; i < c->correlate.count; i++) {
     status = slt_design_correlate(c->design, c->correlate.items[i], &problem);
     if (status < 0) return problem_print("--correlate", &problem, status);
   }
   status = slt_design_sample(c->design, c->sampling, c->sample_count, c->seed, &problem);
   if (status < 0) return problem_print(NULL, &problem, status);
+  if (!inputs_spare(c->plot)) return CLI_USAGE;
   if (c->map) return CLI_DONE;
   int exit = trial_measures(&c->trial, &c->measures);
   if (exit != CLI_DONE) return exit;
@@ -258,7 +257,7 @@ static int begin_anew(SweepCommand* c) {
     cli_hint("`-o %s` overwrites it, another name keeps it", c->csv_path);
     return CLI_USAGE;
   }
-  if (!inputs_spare(&c->trial.source.inputs, "-o", c->csv_path)) return CLI_USAGE;
+  if (!inputs_spare(c->csv_path)) return CLI_USAGE;
   if (c->mark_path && output_replace(c->mark_path, c->identity, SLT_DIGEST_TEXT - 1) != CLI_DONE) {
     return CLI_USAGE;
   }

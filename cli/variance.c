@@ -50,11 +50,14 @@ int sens_variance(const Trial* trial, const SltMeasures* measures, const CliText
   SltProblem problem = {{0}, {0}};
   VarianceCommand c = {.csv = csv};
   SltStatus status = slt_design_create(trial->model, &design);
-  for (uint32_t i = 0; status >= 0 && i < vary->count; i++)
-    status = slt_design_add(design, vary->items[i], &problem);
+  if (status >= 0) status = design_vary(design, vary, &problem);
   if (status < 0) {
     slt_design_free(design);
     return problem_print("--vary", &problem, status);
+  }
+  if (csv->path && !output_open(csv)) {
+    slt_design_free(design);
+    return CLI_USAGE;
   }
   SltVarianceOptions options = slt_variance_options();
   options.sim = trial->sim;

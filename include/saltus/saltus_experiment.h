@@ -106,6 +106,8 @@ SLT_API SltStatus slt_design_sample(SltDesign* design, SltSampling sampling, uin
 SLT_API uint32_t slt_design_parameter_count(const SltDesign* design);
 /// Name of a parameter; lives as long as the design. NULL behind the last.
 SLT_API const char* slt_design_parameter_name(const SltDesign* design, uint32_t parameter);
+/// The file that its values were read from, for who wants to write files beside it; NULL: none.
+SLT_API const char* slt_design_parameter_file(const SltDesign* design, uint32_t parameter);
 SLT_API uint64_t slt_design_member_count(const SltDesign* design);
 /// Parameters of one member: a function of its number, so that members can be made anywhere in any
 /// order.

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,6 +71,11 @@ static SltStatus open_to_read(const char* path, bool streams, int* out, size_t* 
   // from here on reading may wait: a regular file does not, a stream is one that was asked for
   int flags = status >= 0 && !standard ? fcntl(fd, F_GETFL) : -1;
   if (flags >= 0) fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+  // a pipe that nobody has opened to write yet reads as if it were at its end
+  struct pollfd writer = {.fd = fd, .events = POLLIN};
+  while (status >= 0 && !standard && S_ISFIFO(info.st_mode) && poll(&writer, 1, -1) < 0) {
+    if (errno != EINTR) status = SLT_ERR_IO;
+  }
   if (status < 0) {
     close(fd);
     return status;

@@ -24,6 +24,7 @@ void slt_design_free(SltDesign* design) {
   for (uint32_t i = 0; i < design->count; i++) {
     parameter_clear(&design->axes[i].parameter);
     free(design->axes[i].values);
+    free(design->axes[i].file);
   }
   free(design);
 }
@@ -34,6 +35,10 @@ uint32_t slt_design_parameter_count(const SltDesign* design) {
 
 const char* slt_design_parameter_name(const SltDesign* design, uint32_t parameter) {
   return design && parameter < design->count ? design->axes[parameter].parameter.name : NULL;
+}
+
+const char* slt_design_parameter_file(const SltDesign* design, uint32_t parameter) {
+  return design && parameter < design->count ? design->axes[parameter].file : NULL;
 }
 
 // ---- values of one parameter --------------------------------------------------------------------

@@ -24,6 +24,7 @@ typedef struct DesignAxis {
   double a, b, c;
   uint64_t count;  // of values; 0: a continuous distribution
   double* values;
+  char* file;  // they were read from; NULL: none
 } DesignAxis;
 
 struct SltDesign {

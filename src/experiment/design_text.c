@@ -140,11 +140,14 @@ static SltStatus read_empirical(Cursor* c, DesignAxis* axis) {
   size_t length = strcspn(c->at, ",");
   size_t total = strlen(c->at);
   if (c->at[length] != ',' || c->at[total - 1] != ')') return malformed(c);
-  char file[1024];
+  char* file = malloc(length + 1);
   char column[256];
+  if (!file) return problem_set(c->problem, SLT_ERR_NOMEM, NULL, "out of memory");
+  axis->file = file;
   const char* name = c->at + length + 1;
   name += strspn(name, " \t");
-  snprintf(file, sizeof file, "%.*s", (int)(length < 1000 ? length : 1000), c->at);
+  memcpy(file, c->at, length);
+  file[length] = '\0';
   snprintf(column, sizeof column, "%.*s", (int)(c->at + total - 1 - name), name);
   c->at += total;
   axis->spread = SPREAD_LIST;
@@ -261,6 +264,7 @@ SltStatus slt_design_add(SltDesign* design, const char* text, SltProblem* proble
   SltStatus status = add_axis(design, &c, &axis);
   if (status < 0) {
     free(axis.values);
+    free(axis.file);
     return status;
   }
   design->axes[design->count++] = axis;

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -63,6 +64,37 @@ class Inputs(cli_case.CliCase):
         self.fails(2, "explain", "m.lisma", "--graph", "g.svg", says="would overwrite")
         os.link(self.path("profile.csv"), self.path("p.svg"))
         self.fails(2, "plot", "profile.csv", "-o", "p.svg", says="would overwrite")
+
+    def test_every_command(self):
+        self.write("part.lisma", "const c = 1;\n")
+        self.write("drawn.csv", "k\n0.9\n1\n1.1\n")
+        self.good("run", "ball.lisma", "-q", "--until", "1", "-o", "-", "--events", "e.jsonl")
+        self.write("d.csv", "time,x\n0,1\n1,0.4\n2,0.1\n")
+        self.write("k.lisma", "include \"part.lisma\";\nconst k = 1;\ndata p = \"profile.csv\";\n"
+                   "x' = -k*x; x(t0) = c;\ny = table(p, time);\nexperiment { end = 2; }\n")
+        self.good("run", "k.lisma", "-q", "-o", "r.csv")
+        drawn = ["--vary", "k~empirical(drawn.csv, k)"]
+        sweep = ["sweep", "k.lisma", "-q", "-m", "end(x)"]
+        fit = ["fit", "k.lisma", "-q", "--data", "d.csv", "--params", "k"]
+        cases = [(["plot", "r.csv", "--events", "e.jsonl"], "-o", ".svg", ["r.csv", "e.jsonl"]),
+                 (["explain", "k.lisma", "--run"], "-o", ".csv", ["part.lisma"]),
+                 (["measure", "k.lisma", "-m", "end(x)"], "-o", ".csv", ["part.lisma"]),
+                 (["sens", "k.lisma", "-m", "end(x)", "--params", "k"], "--plot", ".svg", ["k.lisma"]),
+                 (["sens", "k.lisma", "-m", "end(x)", "--sobol", "8", *drawn], "-o", ".csv", ["drawn.csv"]),
+                 (["steady", "k.lisma"], "-o", ".csv", ["part.lisma"]),
+                 (["linearize", "k.lisma"], "-o", ".csv", ["part.lisma"])]
+        for option, ending in (("-o", ".csv"), ("--plot", ".svg")):
+            cases.append(([*sweep, *drawn, "--sample", "random", "3"], option, ending, ["drawn.csv", "part.lisma"]))
+            cases.append(([*sweep, "--vary", "k=1,2"], option, ending, ["profile.csv"]))
+            cases.append((fit, option, ending, ["d.csv", "k.lisma", "profile.csv"]))
+        for command, option, ending, files in cases:
+            for file in files:
+                before = self.read(file)
+                for link in (os.symlink, os.link):
+                    link(self.path(file), self.path("out" + ending))
+                    self.fails(2, *command, option, "out" + ending, says="would overwrite")
+                    self.assertEqual(self.read(file), before, command)
+                    os.unlink(self.path("out" + ending))
 
     def test_the_default_file(self):
         os.rename(self.path("profile.csv"), self.path("m.csv"))
@@ -121,6 +153,7 @@ class Streams(cli_case.CliCase):
         os.mkfifo(self.path("pipe.lisma"))
 
         def feed():
+            time.sleep(0.3)  # the program is there first, and waits
             with open(self.path("pipe.lisma"), "w", encoding="utf-8") as pipe:
                 pipe.write(DECAY)
 
