@@ -23,8 +23,7 @@ bool path_ends_with(const char* path, const char* suffix) {
   return length >= tail && strcmp(path + length - tail, suffix) == 0;
 }
 
-void inputs_clear(Inputs* inputs) {
-  (void)inputs;
+void inputs_clear(void) {
 }
 
 static SltStatus no_file(void* user, const char* name, const SltAllocator* allocator,

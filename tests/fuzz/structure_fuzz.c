@@ -208,7 +208,10 @@ static void run(const SltModel* model, const System* system) {
     // solutions that blow up say nothing about residuals
     if (!is_bounded(sim, system)) break;
     check_values(sim, system);
-    status = slt_sim_advance(sim, 0.0625 * k, NULL);
+    // whether a mode has a solution is told by the call after the event that enters it
+    do {
+      status = slt_sim_advance(sim, 0.0625 * k, NULL);
+    } while (status == SLT_EVENT);
   }
   if (status < 0) {
     SltRunError error = slt_sim_error(sim);

@@ -57,12 +57,22 @@ def settings(folder):
             yield f"{setting} {options}: {seen} pulses instead of {wanted}"
 
 
+def slides():
+    """What is held and slid along ends somewhere, whatever finds the events."""
+    for name in ("sliding", "dry_friction", "bang_bang", "contact_ball", "dae/pivot_friction"):
+        for mode in table.MODES:
+            done = subprocess.run([SALTUS, "run", os.path.join(SOURCE, "models", name + ".lisma"), "-q", "-o", os.devnull,
+                                   "--detection", mode, "--max-events", "2000"], capture_output=True, check=False)
+            if done.returncode not in (0, 3):
+                yield f"{name} with {mode} ends with {done.returncode}"
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         plain = os.path.join(folder, "closed_space.lisma")
         with open(plain, "w", encoding="utf-8") as file:
             file.write(table.plain_model())
-        found = list(problems(plain)) + list(settings(folder))
+        found = list(problems(plain)) + list(settings(folder)) + list(slides())
     print("\n".join(found) or f"{len(table.STARTS)} starts, {len(table.MODES)} detections: ok")
     return 1 if found else 0
 

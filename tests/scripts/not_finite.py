@@ -46,6 +46,12 @@ class NotFinite(unittest.TestCase):
         self.assertNotIn("nan", out.lower())
         return out
 
+    def test_in_the_last_row(self):
+        status, out, errors = self.run_model("x' = 1; x(t0) = 0; y = x;\nstate other [time >= 3] { y = sqrt(-x); } from init;\n")
+        self.assertEqual(status, 0, errors)
+        self.assertTrue(out.rstrip("\n").endswith(","), out)
+        self.assertIn("W0810", errors)
+
     def test_at_the_start(self):
         for frame, line in FRAMES:
             for bad in BAD_NOW:

@@ -428,16 +428,11 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   bool fired = false;
   SltStatus status = SLT_OK;
   while (core->t < t_stop || core->touched) {
-    if (ENG_UNLIKELY(core->touched)) {
-      status = take_inputs(sim, &fired);
+    if (ENG_UNLIKELY(core->touched || core->leaves)) {
+      status = core->touched ? take_inputs(sim, &fired) : eng_leave_boundaries(sim, &fired);
       status = tell(sim, status, fired);
       if (status != SLT_OK) return status;
       continue;
-    }
-    if (ENG_UNLIKELY(core->leaves)) {
-      status = eng_leave_boundaries(sim, &fired);
-      status = tell(sim, status, fired);
-      if (status != SLT_OK) return status;
     }
     if (!core->segment.valid) SLT_TRY(begin_segment(sim));
     if (t_stop < core->segment.t1) {
@@ -452,6 +447,11 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
     status = tell(sim, status, fired);
     if (status != SLT_OK || per_step) return status;
   }
+  // only the next step tells whether equations without values here have some ahead
+  bool known = core->segment.valid || core->full_stale;
+  if (known || eng_all_finite(sim->values.full, core->mode->full.output_count)) return SLT_OK;
+  SLT_TRY(begin_segment(sim));
+  eng_warn_of_values(sim);
   return SLT_OK;
 }
 

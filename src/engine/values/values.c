@@ -271,11 +271,9 @@ static void take_slot(EngSim* sim, EngSlot* slot, const ModelMode* mode) {
   sim->programs.slot = slot;
   sim->programs.regs = slot->regs;
   sim->programs.dual = slot->dual_regs;
-  if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
-    sim->programs.lanes = slot->block_regs;
-    sim->proof.control_x = sim->programs.lanes ? sim->programs.lanes + MODEL_LANES : NULL;
-    sim->proof.stamp++;  // what they hold belongs to another mode
-  }
+  sim->programs.lanes = slot->block_regs;
+  sim->proof.control_x = sim->programs.lanes ? sim->programs.lanes + MODEL_LANES : NULL;
+  sim->proof.stamp++;  // what they hold belongs to another mode
   sim->programs.bound = slot->bound ? mode : NULL;
   sim->core.margins.level_epoch++;
   sim->core.margins.stale = true;
@@ -304,9 +302,10 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   size_t g_regs = mode->g_flow.reg_count;
   SLT_TRY(eng_grow(sim, (void**)&slot->dual_regs, &slot->dual_capacity, g_regs,
                    sizeof *slot->dual_regs));
+  // ends of sliding and of contacts are enclosed whatever finds the events
+  SLT_TRY(eng_grow(sim, (void**)&slot->block_regs, &slot->block_capacity, g_regs * MODEL_LANES,
+                   sizeof *slot->block_regs));
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
-    SLT_TRY(eng_grow(sim, (void**)&slot->block_regs, &slot->block_capacity, g_regs * MODEL_LANES,
-                     sizeof *slot->block_regs));
     size_t polynomials = mode->forms ? mode->forms->polynomial_count : 0;
     SLT_TRY(eng_grow(sim, (void**)&sim->proof.forms, &sim->proof.form_capacity, polynomials,
                      sizeof *sim->proof.forms));
@@ -355,7 +354,6 @@ static inline bool bind_inputs(const ModelProgram* program, const double* env, d
 /// Inputs of g that have changed, into the registers of all its forms.
 static bool move_inputs(EngSim* sim) {
   const ModelProgram* program = &sim->core.mode->g_flow;
-  bool certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
   bool changed = false;
   for (uint32_t i = 0; i < program->input_count; i++) {
     uint32_t reg = program->inputs[i].reg;
@@ -364,7 +362,7 @@ static bool move_inputs(EngSim* sim) {
     changed = true;
     sim->programs.g_flow[reg] = value;
     sim->programs.dual[reg] = model_dual_fixed(value);
-    for (uint32_t lane = 0; certified && lane < MODEL_LANES; lane++) {
+    for (uint32_t lane = 0; lane < MODEL_LANES; lane++) {
       sim->programs.lanes[(size_t)reg * MODEL_LANES + lane] = value;
     }
   }
@@ -398,9 +396,7 @@ static void bind_programs(EngSim* sim) {
   if (moved) sim->core.margins.level_epoch++;
   if (anew) {
     model_program_bind_dual(&mode->g_flow, sim->env, sim->programs.dual);
-    if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
-      model_program_bind_block(&mode->g_flow, sim->env, sim->programs.lanes);
-    }
+    model_program_bind_block(&mode->g_flow, sim->env, sim->programs.lanes);
   }
   if (moved || !margins_hold(sim)) sim->core.margins.stale = true;
 }
