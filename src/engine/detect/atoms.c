@@ -755,7 +755,7 @@ bool eng_atoms_mesh(EngSim* sim) {
   for (uint32_t place = 0; place < count; place++) {
     changed |= eng_atom_mesh(sim, followed[place]);
   }
-  if (changed) eng_edges_clear(sim);
+  if (changed) eng_edges_visit(sim, false);
   // a scheduled crossing that fired nothing lies behind us
   if (sim->core.t >= fmin(sim->core.calendar.t_linear, sim->core.calendar.t_passing))
     eng_schedule_linear(sim);

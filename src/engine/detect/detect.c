@@ -356,7 +356,7 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
   sim->core.pruned.stale = false;
   sim->pruning.stale = true;
   sim->core.mesh_t = t;
-  eng_edges_clear(sim);
+  eng_edges_visit(sim, false);
   uint32_t done = sim->detect.crossing_count;
   sim->detect.crossing_count = found - done;
   memmove(sim->detect.crossings, sim->detect.crossings + done,

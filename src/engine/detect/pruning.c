@@ -195,5 +195,5 @@ void eng_pruned_mesh_slow(EngSim* sim) {
     changed |= eng_atom_mesh(sim, i);
     if (!sim->pruning.stale) sim->pruning.exclusion[i] = fence_of(sim, i);
   }
-  if (changed) eng_edges_clear(sim);
+  if (changed) eng_edges_visit(sim, false);
 }

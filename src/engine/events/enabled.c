@@ -118,22 +118,13 @@ void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch) {
   }
 }
 
-/// Visit the self loops of the present states.
-static void visit_self_loops(EngSim* sim, bool latch) {
+void eng_edges_visit(EngSim* sim, bool latch) {
   if (!sim->instant.has_self_loops) return;
   uint32_t automaton_count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
   for (uint32_t n = 0; n < automaton_count; n++) {
     events_latch_edges(sim, eng_nth(automata, n), latch);
   }
-}
-
-void eng_edges_latch(EngSim* sim) {
-  visit_self_loops(sim, true);
-}
-
-void eng_edges_clear(EngSim* sim) {
-  visit_self_loops(sim, false);
 }
 
 // ---- which transitions may fire together --------------------------------------------------------
@@ -151,9 +142,17 @@ static bool meets_writer(EngSim* sim, uint32_t env) {
   return true;
 }
 
-/// Visit what the actions of a range read and write. With `mark` they are noted; without, the
-/// result says whether they collide with what is noted.
-static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, bool mark) {
+/// What to do with marks on the way: nothing but to look at them, to set or to clear them.
+typedef enum Visit { LOOK, MARK, CLEAR } Visit;
+
+static void visit_mark(EngSim* sim, uint32_t env, uint8_t mark, Visit visit) {
+  if (visit == MARK) sim->events.marks.env[env] |= mark;
+  if (visit == CLEAR) sim->events.marks.env[env] = 0;
+}
+
+/// Visit what the actions of a range read and write; the result says whether they collide with what
+/// is marked.
+static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, Visit visit) {
   bool collide = false;
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
@@ -166,16 +165,16 @@ static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, bool ma
       if (env >= sim->model->env_count) env -= sim->model->env_count;  // pre(x)
       collide |= meets_writer(sim, env);
       collide |= sim->values.computed[env] && sim->events.marks.state_write;
-      if (mark) sim->events.marks.env[env] |= EVENTS_READ;
-      if (mark && sim->values.computed[env]) sim->events.marks.algebraic_read = true;
+      visit_mark(sim, env, EVENTS_READ, visit);
+      sim->events.marks.algebraic_read |= visit == MARK && sim->values.computed[env];
     }
-    if (mark) sim->events.marks.env[action->env] |= EVENTS_WRITTEN;
-    if (mark && continuous) sim->events.marks.state_write = true;
+    visit_mark(sim, action->env, EVENTS_WRITTEN, visit);
+    sim->events.marks.state_write |= visit == MARK && continuous;
   }
   return collide;
 }
 
-static bool guard_collides(EngSim* sim, const ModelGuard* guard, bool mark) {
+static bool guard_collides(EngSim* sim, const ModelGuard* guard, Visit visit) {
   bool collide = false;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
@@ -185,22 +184,22 @@ static bool guard_collides(EngSim* sim, const ModelGuard* guard, bool mark) {
       bool computed = var_is_computed(sim, read->var, read->order);
       collide |= meets_writer(sim, env);
       collide |= computed && sim->events.marks.state_write;
-      if (mark) sim->events.marks.env[env] |= EVENTS_READ;
-      if (mark && computed) sim->events.marks.algebraic_read = true;
+      visit_mark(sim, env, EVENTS_READ, visit);
+      sim->events.marks.algebraic_read |= visit == MARK && computed;
     }
   }
   return collide;
 }
 
-/// Visit what a transition reads and writes. With `mark` it is noted; without, the result says
-/// whether it collides with what is noted (where: events.marks.met_at, if somebody writes that).
-static bool transition_collides(EngSim* sim, uint32_t transition, bool mark) {
+/// Visit what a transition reads and writes; the result says whether it collides with what is
+/// marked (where: events.marks.met_at, if somebody writes that).
+static bool transition_collides(EngSim* sim, uint32_t transition, Visit visit) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
   sim->events.marks.met_at = MODEL_NONE;
-  bool collide = guard_collides(sim, &t->guard, mark);
-  collide |= actions_collide(sim, t->action_begin, t->action_count, mark);
-  collide |= actions_collide(sim, to->action_begin, to->action_count, mark);
+  bool collide = guard_collides(sim, &t->guard, visit);
+  collide |= actions_collide(sim, t->action_begin, t->action_count, visit);
+  collide |= actions_collide(sim, to->action_begin, to->action_count, visit);
   return collide;
 }
 
@@ -278,33 +277,10 @@ void events_enabled_put(EngSim* sim, uint32_t automaton, uint32_t transition) {
   if (place < events->enabled_begin) events->enabled_begin = place;
 }
 
-static void unmark_actions(EngSim* sim, uint32_t begin, uint32_t count) {
-  uint8_t* marks = sim->events.marks.env;
-  for (uint32_t i = begin; i < begin + count; i++) {
-    const ModelAction* action = &sim->model->actions[i];
-    marks[action->env] = 0;
-    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
-      uint32_t env = model_term_input(&action->value, k);
-      if (env == MODEL_NONE) continue;
-      marks[env < sim->model->env_count ? env : env - sim->model->env_count] = 0;
-    }
-  }
-}
-
 /// Take the marks of what fires away again.
 static void unmark(EngSim* sim, const uint32_t* fired, uint32_t count) {
-  const Model* model = sim->model;
   for (uint32_t f = 0; f < count; f++) {
-    const ModelTransition* t = &model->transitions[fired[f]];
-    const ModelState* to = &model->automata[t->automaton].states[t->to];
-    for (uint32_t i = 0; i < t->guard.atom_count; i++) {
-      const ModelAtom* atom = &model->atoms[t->guard.atoms[i]];
-      for (uint32_t k = 0; k < atom->read_count; k++) {
-        sim->events.marks.env[model->vars[atom->reads[k].var].env + atom->reads[k].order] = 0;
-      }
-    }
-    unmark_actions(sim, t->action_begin, t->action_count);
-    unmark_actions(sim, to->action_begin, to->action_count);
+    transition_collides(sim, fired[f], CLEAR);
   }
   sim->events.marks.algebraic_read = false;
   sim->events.marks.state_write = false;
@@ -315,7 +291,7 @@ static bool stays_out(EngSim* sim, EventsEnabled* entry, const uint32_t* fired, 
   Events* events = &sim->events;
   // those that met the last time mostly do it again, in the same place
   if (entry->meets != MODEL_NONE && (events->marks.env[entry->meets] & EVENTS_WRITTEN)) return true;
-  if (!transition_collides(sim, entry->transition, false)) return false;
+  if (!transition_collides(sim, entry->transition, LOOK)) return false;
   entry->meets = events->marks.met_at;
   if (!entry->waits && events_order_matters(sim, fired, count, entry->transition)) {
     warn_of_order(sim, entry->automaton, entry->transition);
@@ -349,7 +325,7 @@ uint32_t events_enabled_choose(EngSim* sim, uint32_t most) {
     }
     if (count > 0) same = false;
     if (count++ == most) continue;
-    transition_collides(sim, entry->transition, true);
+    transition_collides(sim, entry->transition, MARK);
     fired[count - 1] = entry->transition;
     entry->waits = false;
     // where all the others wait for one value, the first that writes it keeps them out

@@ -216,10 +216,8 @@ uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
 bool eng_switch_flips(EngSim* sim, uint32_t automaton);
 /// The self loops of an automaton's present state: `latch` at the end of an instant.
 void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch);
-/// At the end of an instant: note which self loops see their guard true.
-void eng_edges_latch(EngSim* sim);
-/// While time flows: a self loop whose guard is false waits for its next edge.
-void eng_edges_clear(EngSim* sim);
+/// The same for all automata that the instant looks at.
+void eng_edges_visit(EngSim* sim, bool latch);
 /// The automaton whose state breaks its invariant; MODEL_NONE for none.
 uint32_t events_broken_invariant(EngSim* sim);
 /// Empty the list of what may fire.

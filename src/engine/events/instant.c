@@ -249,7 +249,7 @@ static SltStatus settle_contacts(EngSim* sim, bool* changed, bool* fired) {
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
   if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->begins(sim->report.observer->user);
-  sim->core.local.automaton = MODEL_NONE;
+  sim->core.local.moved_count = 0;
   sim->active.reduced = false;
   // constants are there since the start
   uint32_t first = kind == ENG_INSTANT_INITIAL ? 0 : sim->values.moving;
@@ -289,7 +289,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   if (status >= 0) {
     eng_atoms_end_instant(sim);
     mark_sliding(sim);
-    eng_edges_latch(sim);
+    eng_edges_visit(sim, true);
     eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;
     *changed = dwells || regrouped || sim->history.arrived || eng_flow_changed(sim);

@@ -150,28 +150,31 @@ bool local_note_firing(EngSim* sim, uint32_t transition) {
   const ModelTransition* t = &sim->model->transitions[transition];
   uint32_t from = sim->state[t->automaton];
   const ModelState* left = &sim->model->automata[t->automaton].states[from];
-  if (now->automaton != MODEL_NONE && now->automaton != t->automaton) return false;
   if (now->fired_count == LOCAL_ROUNDS || left->outgoing_count > LOCAL_EDGES) return false;
   if (eng_zeno_is_suspect(sim, transition)) return false;
   now->fired[now->fired_count++] = transition;
-  if (now->automaton != MODEL_NONE) return true;
-  now->automaton = t->automaton;
-  now->from = from;
+  for (uint32_t k = 0; k < now->moved_count; k++) {
+    if (now->moved[k].automaton == t->automaton) return true;
+  }
+  if (now->moved_count == ENG_LOCAL_MOVED) return false;
+  LocalMoved* moved = &now->moved[now->moved_count++];
+  moved->automaton = t->automaton;
+  moved->from = from;
   for (uint32_t i = 0; i < left->outgoing_count; i++) {
-    now->edges[i] = sim->instant.transitions[left->outgoing[i]];
+    moved->edges[i] = sim->instant.transitions[left->outgoing[i]];
   }
   return true;
 }
 
 // ---- begin and end ------------------------------------------------------------------------------
 
-static void begin_instant(EngSim* sim, const EngCrossing* crossing) {
+static void begin_instant(EngSim* sim) {
   EngCore* core = &sim->core;
   LocalInstant* now = &sim->local->now;
   sim->local->shares = false;
   sim->local->state_count = 0;
   now->apart = true;
-  now->automaton = MODEL_NONE;
+  now->moved_count = 0;
   now->fired_count = 0;
   now->change_count = 0;
   now->kept_count = 0;
@@ -180,21 +183,13 @@ static void begin_instant(EngSim* sim, const EngCrossing* crossing) {
   sim->instant.at_start = false;
   sim->instant.changes_start = core->changes;
   core->mode_before = core->mode;
-  sim->detect.crossings[0] = *crossing;
-  sim->detect.crossing_count = 1;
   events_begin(sim);
   eng_trace_begin(sim);
 }
 
-/// The crossing is carried out; false: not in this way.
-static bool run_rounds(EngSim* sim, uint32_t located) {
-  uint32_t owner = sim->local->index.owner[located];
-  EngAtom* atom = &sim->atoms[located];
-  if (!local_bring_guards(sim, owner)) return false;
-  atom->located = true;
-  atom->located_truth = true;
-  atom->truth = true;
-  set_env(sim, atom->env, 1.0);
+/// The crossings are carried out; false: not in this way.
+static bool run_rounds(EngSim* sim) {
+  const uint32_t* owner = sim->local->index.owner;
   uint32_t iteration = 0;
   bool fired = false;
   bool plain = true;
@@ -202,7 +197,16 @@ static bool run_rounds(EngSim* sim, uint32_t located) {
   events_enabled_clear(sim);
   events_seen_clear(&sim->events.path);
   if (events_comes_back(sim, &back) < 0) return false;
-  local_ask(sim, owner);
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    uint32_t located = sim->detect.crossings[i].index;
+    EngAtom* atom = &sim->atoms[located];
+    if (!local_bring_guards(sim, owner[located])) return false;
+    atom->located = true;
+    atom->located_truth = true;
+    atom->truth = true;
+    set_env(sim, atom->env, 1.0);
+    local_ask(sim, owner[located]);
+  }
   SltStatus status = local_run_rounds(sim, &iteration, &fired, &plain, &back);
   return status >= 0 && fired && plain && !back;
 }
@@ -225,12 +229,14 @@ static void take_back(EngSim* sim) {
   }
   sim->core.random = now->random;
   sim->core.changes = now->changes_before;
-  if (now->automaton == MODEL_NONE) return;
-  sim->state[now->automaton] = now->from;
-  sim->programs.entered_state[now->automaton] = now->from;
-  const ModelState* state = &sim->model->automata[now->automaton].states[now->from];
-  for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    sim->instant.transitions[state->outgoing[i]] = now->edges[i];
+  for (uint32_t k = 0; k < now->moved_count; k++) {
+    const LocalMoved* moved = &now->moved[k];
+    sim->state[moved->automaton] = moved->from;
+    sim->programs.entered_state[moved->automaton] = moved->from;
+    const ModelState* state = &sim->model->automata[moved->automaton].states[moved->from];
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      sim->instant.transitions[state->outgoing[i]] = moved->edges[i];
+    }
   }
 }
 
@@ -311,17 +317,24 @@ static void end_instant(EngSim* sim) {
   for (uint32_t i = 0; i < now->change_count; i++) {
     now->changes[i].after = sim->env[now->changes[i].env];
   }
-  if (core->local.automaton != MODEL_NONE) {
-    sim->values.state_before[core->local.automaton] = sim->state[core->local.automaton];
+  while (core->local.moved_count > 0) {
+    uint32_t a = core->local.moved[--core->local.moved_count];
+    sim->values.state_before[a] = sim->state[a];
   }
-  core->local.automaton = now->automaton;
-  sim->values.state_before[now->automaton] = now->from;
-  if (sim->detect.crossings[0].bend > 0.0) fetch_reads(sim, sim->detect.crossings[0].index);
+  for (uint32_t k = 0; k < now->moved_count; k++) {
+    core->local.moved[core->local.moved_count++] = now->moved[k].automaton;
+    sim->values.state_before[now->moved[k].automaton] = now->moved[k].from;
+  }
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    if (sim->detect.crossings[i].bend > 0.0) fetch_reads(sim, sim->detect.crossings[i].index);
+  }
   eng_warn_of_grazing(sim);
   end_atoms(sim);
   now->apart = false;
   replace_motion(sim);
-  events_latch_edges(sim, now->automaton, true);
+  for (uint32_t k = 0; k < now->moved_count; k++) {
+    events_latch_edges(sim, now->moved[k].automaton, true);
+  }
   for (uint32_t i = 0; i < now->fired_count; i++) {
     sim->instant.transitions[now->fired[i]].fired_now = false;
     eng_zeno_note(sim, now->fired[i]);
@@ -338,10 +351,9 @@ static void end_instant(EngSim* sim) {
 }
 
 bool eng_local_event_slow(EngSim* sim, bool* restart) {
-  EngCrossing crossing;
-  if (!local_take_crossing(sim, &crossing)) return false;
-  begin_instant(sim, &crossing);
-  if (!run_rounds(sim, crossing.index)) {
+  if (!local_take_crossings(sim)) return false;
+  begin_instant(sim);
+  if (!run_rounds(sim)) {
     take_back(sim);
     return false;
   }

@@ -8,6 +8,8 @@
 
 typedef struct EngSim EngSim;
 
+#define ENG_LOCAL_MOVED 8  // automata that a local event may move
+
 #define ENG_LOCAL_IMMINENT 256
 #define ENG_LOCAL_AUTOMATA 17  // models of so many automata can have local events (local/)
 #define ENG_LOCAL_WIDE     4   // states read by many, in one trial
@@ -56,12 +58,13 @@ typedef struct EngLocalMotion {
   double base[5];  // the shared state on the trial as it was made
   uint32_t imminent_count;
   uint32_t candidate_count;
-  uint32_t count;      // of the heap
-  uint32_t automaton;  // of the last local event
-  double spent;        // error, in tolerances, of what reads the states in wide_state
-  double error;        // of local integrations on the present trial, for its length
-  double bound;        // of the step, so that it is not spent too soon; 0: none
-  double t, spacing;   // time of the last local event, mean distance of recent ones
+  uint32_t count;                   // of the heap
+  uint32_t moved[ENG_LOCAL_MOVED];  // automata of the last local event
+  uint32_t moved_count;
+  double spent;       // error, in tolerances, of what reads the states in wide_state
+  double error;       // of local integrations on the present trial, for its length
+  double bound;       // of the step, so that it is not spent too soon; 0: none
+  double t, spacing;  // time of the last local event, mean distance of recent ones
   uint32_t wide_state[ENG_LOCAL_WIDE];
   double wide_rate[ENG_LOCAL_WIDE];
 } EngLocalMotion;

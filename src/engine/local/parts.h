@@ -64,12 +64,18 @@ typedef struct LocalKept {
   EngAtom atom;
 } LocalKept;
 
+/// An automaton that has moved.
+typedef struct LocalMoved {
+  uint32_t automaton, from;
+  EngTransition edges[LOCAL_EDGES];  // out of `from`, as they were
+} LocalMoved;
+
 /// The local instant in progress: its active set, and what is needed to take it back.
 typedef struct LocalInstant {
-  bool apart;                        // states but for EngLocal::states are on the trial
-  uint32_t automaton, from;          // what has moved; MODEL_NONE: nothing yet
-  EngTransition edges[LOCAL_EDGES];  // out of `from`, as they were
-  uint32_t fired[LOCAL_ROUNDS];      // transitions
+  bool apart;  // states but for EngLocal::states are on the trial
+  LocalMoved moved[ENG_LOCAL_MOVED];
+  uint32_t moved_count;
+  uint32_t fired[LOCAL_ROUNDS];  // transitions
   uint32_t fired_count;
   LocalChange changes[LOCAL_WRITES];
   uint32_t change_count;
@@ -199,8 +205,8 @@ void local_look(EngSim* sim, uint32_t id);
 /// The next crossing that stands; NULL for none. What has to be looked at before it is.
 const EngWaiting* local_first(EngSim* sim);
 void local_wait_for(EngSim* sim, const EngCrossing* crossing);
-/// The crossing at the present time, if it is one that stands, is proved, and is alone.
-bool local_take_crossing(EngSim* sim, EngCrossing* crossing);
+/// The crossings of this time, if they are plainly local, into those of the instant.
+bool local_take_crossings(EngSim* sim);
 
 /// Whether rounds of the model can be carried out in place at all.
 bool local_rounds_suit(const EngSim* sim);

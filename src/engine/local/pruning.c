@@ -424,7 +424,7 @@ bool eng_local_mesh_slow(EngSim* sim) {
     changed |= eng_atom_mesh(sim, id);
   }
   core->local.candidate_count = 0;
-  if (changed) eng_edges_clear(sim);
+  if (changed) eng_edges_visit(sim, false);
   // times that were passed are behind us
   if (core->t >= core->calendar.t_passing) eng_schedule_linear(sim);
   return true;

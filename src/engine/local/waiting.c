@@ -148,24 +148,28 @@ void eng_local_sync_slow(EngSim* sim) {
   core->mesh_t = core->t;
 }
 
-bool local_take_crossing(EngSim* sim, EngCrossing* crossing) {
+bool local_take_crossings(EngSim* sim) {
   const EngCore* core = &sim->core;
+  EngDetection* detect = &sim->detect;
   if (!core->local.running || core->segment.whole || core->segment.due) return false;
   if (core->local.doubt || core->local.crowded || !eng_local_is_prepared(sim)) return false;
   const EngWaiting* top = heap_top(sim);
   if (!top || top->t != core->t) return false;
   if (sim->stepper->trial.t - core->t < LOCAL_REST * sim->stepper->trial.h) return false;
-  *crossing = sim->waiting.crossing[top->atom];
-  bool owned = sim->local->index.owner[crossing->index] < LOCAL_SEVERAL;
-  if (!owned || !crossing->rising || sim->model->atoms[crossing->index].bipolar) return false;
-  heap_drop(sim);
   double reach = core->t + eng_time_resolution(core->t);
-  const EngWaiting* next = heap_top(sim);
-  while (next && next->t <= reach && sim->waiting.crossing[next->atom].look) {
-    local_look(sim, next->atom);
-    next = heap_top(sim);
+  bool plain = true;
+  detect->crossing_count = 0;
+  for (; plain && top && top->t <= reach; top = local_first(sim)) {
+    const EngCrossing* crossing = &sim->waiting.crossing[top->atom];
+    bool owned = sim->local->index.owner[crossing->index] < LOCAL_SEVERAL;
+    plain = owned && crossing->rising && !sim->model->atoms[crossing->index].bipolar &&
+            detect->crossing_count < ENG_LOCAL_MOVED;
+    if (!plain) break;
+    detect->crossings[detect->crossing_count++] = *crossing;
+    heap_drop(sim);
   }
-  bool alone = !next || next->t > reach;
-  heap_add(sim, crossing->t, crossing->index);
-  return alone;
+  for (uint32_t i = 0; i < detect->crossing_count; i++) {
+    heap_add(sim, detect->crossings[i].t, detect->crossings[i].index);
+  }
+  return plain;
 }

@@ -169,7 +169,6 @@ static bool is_damped(const EngSim* sim) {
 /// Half width of the rates over states that are off by `pad`, at least by rounding, into `noise`.
 static void enclose_rates(EngSim* sim, double* pad, double* noise, ModelDual* room) {
   const NumStepper* stepper = sim->stepper;
-  bool known = true;
   for (uint32_t i = 0; i < stepper->n; i++) {
     pad[i] = fmax(pad[i], DBL_EPSILON * fabs(stepper->x[i]));
   }
@@ -177,9 +176,8 @@ static void enclose_rates(EngSim* sim, double* pad, double* noise, ModelDual* ro
   model_program_spread(&sim->core.mode->rhs, eng_context(sim), sim->env, stepper->t, stepper->x,
                        pad, is_held(sim) ? DBL_EPSILON : 0.0, noise, room);
   for (uint32_t i = 0; i < stepper->n; i++) {
-    known &= isfinite(noise[i]) != 0;
+    if (!isfinite(noise[i])) find_scatter(sim, noise, (double*)room);
   }
-  if (!known) find_scatter(sim, noise, (double*)room);
 }
 
 /// A state that opposing flows hold has a scale though it does not move: a part of the way that one

@@ -79,7 +79,6 @@ static void restart_integration(EngSim* sim) {
 SltStatus eng_start(EngSim* sim) {
   if (sim->core.started) return SLT_ERR_ARGUMENT;
   sim->core.started = true;
-  sim->core.local.automaton = MODEL_NONE;
   sim->core.t = sim->options.t_start;
   sim->core.mesh_t = sim->core.t;
   sim->core.stall.t = sim->core.t;

@@ -755,7 +755,7 @@ static void note_computed(EngSim* sim) {
   struct EngTrace* t = sim->report.trace;
   if (!sim->report.on_event || t->record_count == 0 || t->records[0].kind == SLT_EVENT_INITIAL)
     return;
-  if (sim->core.local.automaton != MODEL_NONE) return;  // values are computed when somebody asks
+  if (sim->core.local.moved_count > 0) return;  // values are computed when somebody asks
   uint32_t last = t->record_count;
   while (last > 0 && t->records[last - 1].mythical) {
     last--;
