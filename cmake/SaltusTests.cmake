@@ -5,10 +5,18 @@
 #   tests/scripts/*.sh, *.py                                             one test each
 #   tests/fuzz/*_fuzz.c                                 replay of the corpus in tests/fuzz/corpus
 #   examples/*.c           each runs without arguments; prints examples/expected/*.txt if there
+#
+# SALTUS_TEST_SHARE=N in the environment of the tests takes every N-th of what they repeat: seeds, models of the gallery,
+# cases. Sanitizers make a run several times slower and look at the code that runs, not at how often it does.
+set(test_share 1)
+if(SALTUS_SANITIZE)
+  set(test_share 6)
+endif()
 set(SALTUS_TEST_ENVIRONMENT
   "SALTUS=${PROJECT_BINARY_DIR}/saltus"
   "SALTUS_SOURCE=${PROJECT_SOURCE_DIR}"
   "SALTUS_BUILD=${PROJECT_BINARY_DIR}"
+  "SALTUS_TEST_SHARE=${test_share}"
   "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/scratch/cache"
   "XDG_STATE_HOME=${PROJECT_BINARY_DIR}/scratch/state")
 set(test_scratch ${PROJECT_BINARY_DIR}/scratch)
@@ -54,6 +62,11 @@ foreach(group unit property limit)
     endif()
     saltus_add_test(${group}.${name} ${target})
   endforeach()
+endforeach()
+
+# the parser and the compiler without the rest of the library, for the scripts that compare their messages
+foreach(tool IN ITEMS lisma_parse_tool lisma_check_tool)
+  saltus_inner_program(${tool} ${PROJECT_SOURCE_DIR}/tests/tools/${tool}.c)
 endforeach()
 
 # reads results in HDF5 for the tests of files

@@ -48,7 +48,12 @@ build_in_prefix() {
 
 for target in "$@"; do
   case $target in
-    clang) build clang -DCMAKE_C_COMPILER=clang; try clang "" ;;
+    clang)
+      build clang -DCMAKE_C_COMPILER=clang
+      try clang ""
+      SALTUS="$out/clang/saltus" SALTUS_SOURCE="$root" SALTUS_BUILD="$out/clang" SALTUS_BUILDS=all \
+        python3 "$root/tests/scripts/determinism.py"
+      ;;
     musl) build_in_prefix musl Linux "$(uname -m)" musl-gcc ar; try musl "" ;;
     aarch64)
       build_in_prefix aarch64 Linux aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-ar

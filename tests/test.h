@@ -132,6 +132,24 @@ TEST_UNUSED static SltAllocator test_allocator(TestAllocator* t) {
   return (SltAllocator){.realloc_fn = test_allocate, .user = t};
 }
 
+/// A number from the environment.
+TEST_UNUSED static uint64_t test_setting(const char* name, uint64_t otherwise) {
+  const char* text = getenv(name);
+  return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/// Sanitized builds are several times slower and repeat less: of seeds, models and cases they take
+/// every N-th, with N from SALTUS_TEST_SHARE.
+TEST_UNUSED static uint32_t test_every(void) {
+  uint64_t every = test_setting("SALTUS_TEST_SHARE", 1);
+  return every ? (uint32_t)every : 1;
+}
+
+/// How many of so many random cases; SALTUS_CASES sets the number itself.
+TEST_UNUSED static uint64_t test_cases(uint64_t count) {
+  return test_setting("SALTUS_CASES", (count + test_every() - 1) / test_every());
+}
+
 /// Reproducible random bits (splitmix64); `*state` is the seed.
 TEST_UNUSED static uint64_t test_random(uint64_t* state) {
   uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);

@@ -110,15 +110,10 @@ static SltModel* compile(void) {
   return model;
 }
 
-static uint64_t setting(const char* name, uint64_t fallback) {
-  const char* text = getenv(name);
-  return text ? strtoull(text, NULL, 0) : fallback;
-}
-
 TEST(random_starts_reflect_as_geometry_says) {
   SltModel* model = compile();
-  uint64_t first = setting("SALTUS_SEED", 1);
-  uint64_t cases = setting("SALTUS_CASES", 1000);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
+  uint64_t cases = test_cases(1000);
   for (uint64_t k = 0; k < cases; k++) {
     uint64_t seed = first + k;
     Start start = draw(&seed, (first + k) % 4 == 0);

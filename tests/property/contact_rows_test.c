@@ -9,11 +9,7 @@
 // declared, in the others they are resets that the run has to recognise as contacts.
 #include "references.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CASES 20
-#else
 #define CASES 60
-#endif
 
 #define BODIES  8
 #define SAMPLES 12

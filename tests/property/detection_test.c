@@ -41,11 +41,6 @@ static SltModel* compile(const char* text) {
   return model;
 }
 
-static uint64_t setting(const char* name, uint64_t fallback) {
-  const char* text = getenv(name);
-  return text ? strtoull(text, NULL, 0) : fallback;
-}
-
 /// Run to T_END with some step limit, so that steps of all sizes occur.
 static void run(const SltModel* model, const char* const* names, const double* values,
                 uint32_t count, double h_max, Events* events) {
@@ -134,8 +129,8 @@ TEST(polynomial_guards_on_a_clock) {
                             "x' = 1; x(t0) = 0;\n" GUARDED(
                                 "bilateral(eps = 0)", "s*(x - a)*(x - b)*(x - c)*(x - d) > 0"));
   static const char* const names[] = {"s", "a", "b", "c", "d"};
-  uint64_t first = setting("SALTUS_SEED", 1);
-  uint64_t cases = setting("SALTUS_CASES", 30000);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
+  uint64_t cases = test_cases(30000);
   for (uint64_t k = 0; k < cases; k++) {
     uint64_t seed = first + k;
     double values[5];
@@ -161,8 +156,8 @@ TEST(double_roots_touch_once) {
       "const a = 1, b = 2;\n"
       "x' = 1; x(t0) = 0;\n" GUARDED("bilateral(eps = 0)", "-(x - a)*(x - a)*(b - x) >= 0"));
   static const char* const names[] = {"a", "b"};
-  uint64_t first = setting("SALTUS_SEED", 1);
-  uint64_t cases = setting("SALTUS_CASES", 10000);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
+  uint64_t cases = test_cases(10000);
   for (uint64_t k = 0; k < cases; k++) {
     uint64_t seed = first + k;
     double values[2];
@@ -183,8 +178,8 @@ TEST(affine_guards_on_cubics) {
                             "y(t0) = -s*a*b*c; u(t0) = s*(a*b + b*c + a*c);\n"
                             "w(t0) = -2*s*(a + b + c);\n" GUARDED("bilateral(eps = 0)", "y > 0"));
   static const char* const names[] = {"s", "a", "b", "c"};
-  uint64_t first = setting("SALTUS_SEED", 1);
-  uint64_t cases = setting("SALTUS_CASES", 30000);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
+  uint64_t cases = test_cases(30000);
   for (uint64_t k = 0; k < cases; k++) {
     uint64_t seed = first + k;
     double values[4];
@@ -219,8 +214,8 @@ TEST(trigonometric_guards) {
               "x' = 1; x(t0) = 0;\n" GUARDED("bilateral(eps = 0)", "sin(w*x + p) - L > 0"));
   static const char* const names[] = {"w", "p", "L"};
   const double pi = 3.14159265358979323846;
-  uint64_t first = setting("SALTUS_SEED", 1);
-  uint64_t cases = setting("SALTUS_CASES", 20000);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
+  uint64_t cases = test_cases(20000);
   for (uint64_t k = 0; k < cases; k++) {
     uint64_t seed = first + k;
     double w = test_uniform(&seed, 0.3, 3.0);
@@ -244,8 +239,8 @@ TEST(rational_guards) {
                             "x' = 1; x(t0) = 0;\n" GUARDED(
                                 "bilateral(eps = 0)", "s*(x - a)*(x - b)*(x - c)/(1 + x*x) > 0"));
   static const char* const names[] = {"s", "a", "b", "c"};
-  uint64_t first = setting("SALTUS_SEED", 1);
-  uint64_t cases = setting("SALTUS_CASES", 20000);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
+  uint64_t cases = test_cases(20000);
   for (uint64_t k = 0; k < cases; k++) {
     uint64_t seed = first + k;
     double values[4] = {test_uniform(&seed, 0.0, 1.0) < 0.5 ? -1.0 : 1.0};

@@ -24,11 +24,6 @@ static void keep_event(void* user, const SltEvent* event) {
   events->count++;
 }
 
-static uint64_t setting(const char* name, uint64_t fallback) {
-  const char* text = getenv(name);
-  return text ? strtoull(text, NULL, 0) : fallback;
-}
-
 static SltModel* compile(const char* text) {
   SltModel* model = NULL;
   CHECK(slt_model_compile("case", text, strlen(text), NULL, &model) == SLT_OK, text);
@@ -79,7 +74,7 @@ static void check_type(const Type* type, const char* method, uint64_t cases) {
            type->name);
   SltModel* model = compile(text);
   static const char* const names[] = {"w", "L"};
-  uint64_t first = setting("SALTUS_SEED", 1);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
   for (uint64_t k = 0; k < cases; k++) {
     uint64_t seed = first + k;
     double values[2] = {test_uniform(&seed, 0.3, 3.0), test_uniform(&seed, -0.95, 0.95)};
@@ -119,8 +114,8 @@ static void check_type(const Type* type, const char* method, uint64_t cases) {
 
 TEST(events_lie_in_the_window_of_their_type) {
   for (size_t i = 0; i < SLT_COUNT(types); i++) {
-    check_type(&types[i], "dp54", setting("SALTUS_CASES", 1500));
-    check_type(&types[i], "merson", setting("SALTUS_CASES", 500));
+    check_type(&types[i], "dp54", test_cases(1500));
+    check_type(&types[i], "merson", test_cases(500));
   }
 }
 
@@ -129,7 +124,7 @@ TEST(auxiliary_relations_are_read_at_mesh_points) {
                             "x' = 1; x(t0) = 0; level = x - L; n(t0) = 0;\n"
                             "state hit noEvent[x - L > 0] { set n = n + 1; } from init, hit;\n");
   static const char* const names[] = {"L"};
-  uint64_t first = setting("SALTUS_SEED", 1);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
   for (uint64_t k = 0; k < 500; k++) {
     uint64_t seed = first + k;
     double L = test_uniform(&seed, 0.1, 9.0);
@@ -151,7 +146,7 @@ TEST(time_relations_hit_their_time) {
                             "x' = cos(time); x(t0) = 0; level = time - a; n(t0) = 0;\n"
                             "state hit [time >= a + 7*b] { set n = n + 1; } from init, hit;\n");
   static const char* const names[] = {"a", "b"};
-  uint64_t first = setting("SALTUS_SEED", 1);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
   for (uint64_t k = 0; k < 500; k++) {
     uint64_t seed = first + k;
     double values[2] = {test_uniform(&seed, 0.1, 2.0), test_uniform(&seed, 0.0, 1.0)};

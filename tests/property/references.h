@@ -97,11 +97,6 @@ TEST_UNUSED static bool run_at(const ModelText* text, char (*names)[REF_NAME], i
   return run_in_unit(text, 1.0, names, count, times, samples, values, message);
 }
 
-TEST_UNUSED static uint64_t setting(const char* name, uint64_t otherwise) {
-  const char* text = getenv(name);
-  return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 // -- known failures ------------------------------------------------------------------------------
 
 /// Cases of one test, with the seeds in tests/laws/known/NAME.txt that are known to fail. A listed
@@ -121,8 +116,8 @@ static FILE* known_file(const Cases* cases, const char* mode) {
 }
 
 TEST_UNUSED static void cases_begin(Cases* cases, const char* name, uint64_t count) {
-  *cases = (Cases){
-      .name = name, .first = setting("SALTUS_SEED", 1), .count = setting("SALTUS_CASES", count)};
+  *cases =
+      (Cases){.name = name, .first = test_setting("SALTUS_SEED", 1), .count = test_cases(count)};
   FILE* file = known_file(cases, "r");
   unsigned long long seed = 0;
   while (file && cases->known_count < REF_KNOWN && fscanf(file, "%llu", &seed) == 1) {

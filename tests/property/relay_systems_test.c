@@ -8,11 +8,7 @@
 // block, as an automaton or as a flag that one sets.
 #include "references.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CASES 40
-#else
 #define CASES 200
-#endif
 
 #define STATES  4
 #define RELAYS  3

@@ -11,11 +11,7 @@
 
 #include <saltus/saltus.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CASES 1000
-#else
 #define CASES 10000
-#endif
 
 #define T_END        1.0
 #define STEPS        1500   // of the coarsest reference
@@ -330,11 +326,6 @@ static SltModel* compile(const char* text) {
   return model;
 }
 
-static uint64_t setting(const char* name, uint64_t fallback) {
-  const char* text = getenv(name);
-  return text ? strtoull(text, NULL, 0) : fallback;
-}
-
 static double distance(const double* a, const double* b) {
   return fmax(fabs(a[0] - b[0]), fabs(a[1] - b[1]));
 }
@@ -447,7 +438,7 @@ static void check_system(const SltModel* model, const System* s, const char* wha
 
 static void check_family(const char* model_text, uint32_t lines, uint64_t cases) {
   SltModel* model = compile(model_text);
-  uint64_t first = setting("SALTUS_SEED", 1);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
   Tally tally = {0};
   if (getenv("SALTUS_SEED")) cases = 1;
   for (uint64_t i = 0; i < cases; i++) {
@@ -471,18 +462,18 @@ static void check_family(const char* model_text, uint32_t lines, uint64_t cases)
 }
 
 TEST(one_line_is_crossed_or_slid_along) {
-  check_family(one_line, 1, setting("SALTUS_CASES", CASES) / 2);
+  check_family(one_line, 1, test_cases(CASES) / 2);
 }
 
 TEST(two_lines_are_crossed_or_slid_along) {
-  check_family(two_lines, 2, setting("SALTUS_CASES", CASES) / 2);
+  check_family(two_lines, 2, test_cases(CASES) / 2);
 }
 
 /// A start on the line: the rates on both sides say what happens.
 TEST(starts_on_a_line_are_classified) {
   SltModel* model = compile(one_line);
-  uint64_t cases = setting("SALTUS_CASES", CASES) / 10;
-  uint64_t first = setting("SALTUS_SEED", 1);
+  uint64_t cases = test_cases(CASES) / 10;
+  uint64_t first = test_setting("SALTUS_SEED", 1);
   uint32_t counts[3] = {0, 0, 0};
   for (uint64_t i = 0; i < cases; i++) {
     uint64_t seed = (first + i) * 0x9e3779b97f4a7c15u + 77u;

@@ -7,11 +7,7 @@
 // a model move alike. Texts that are nothing but choices need one set of equations.
 #include "references.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CASES 6
-#else
 #define CASES 40
-#endif
 
 #define RING    3
 #define RINGS   4
@@ -150,8 +146,8 @@ TEST(choices_mean_the_same_however_they_are_written) {
   for (int s = 0; s < SAMPLES; s++) {
     times[s] = T_END * (s + 1) / SAMPLES;
   }
-  uint64_t first = setting("SALTUS_SEED", 1);
-  uint64_t cases = setting("SALTUS_CASES", CASES);
+  uint64_t first = test_setting("SALTUS_SEED", 1);
+  uint64_t cases = test_cases(CASES);
   for (uint64_t seed = first; seed < first + cases; seed++) {
     Dice dice = {seed};
     Cells cells = draw_cells(&dice);

@@ -11,20 +11,11 @@ import glob
 import os
 import subprocess
 import sys
-import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SOURCES = ["src/base/*.c", "src/ir/*.c", "src/lisma/*.c", "tests/tools/lisma_check_tool.c"]
-
-
-def build(directory):
-    """Compile the tool into a directory with $CC and $CFLAGS; returns its path."""
-    files = [f for pattern in SOURCES for f in sorted(glob.glob(os.path.join(ROOT, pattern)))]
-    tool = os.path.join(directory, "lisma_check_tool")
-    command = os.environ.get("CC", "cc").split() + os.environ.get("CFLAGS", "-O1 -g").split()
-    command += ["-std=gnu17", "-I" + os.path.join(ROOT, "include"), "-I" + os.path.join(ROOT, "src")]
-    subprocess.run(command + files + ["-o", tool, "-lm"], check=True)
-    return tool
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "tests", "tools"))
+import suite  # noqa: E402
 
 
 def check(tool, path, update):
@@ -50,13 +41,10 @@ def check(tool, path, update):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--tool", help="a built lisma_check_tool; else it is compiled with $CC")
     arguments.add_argument("--update", action="store_true", help="rewrite the expected files")
     options = arguments.parse_args()
     models = sorted(glob.glob(os.path.join(ROOT, "tests", "golden", "lower", "*.lisma")))
-    with tempfile.TemporaryDirectory() as directory:
-        tool = options.tool or build(directory)
-        failures = sum(check(tool, path, options.update) for path in models)
+    failures = sum(check(suite.tool("lisma_check_tool"), path, options.update) for path in models)
     print("%d models, %d failures" % (len(models), failures))
     sys.exit(1 if failures else 0)
 

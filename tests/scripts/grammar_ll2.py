@@ -15,12 +15,11 @@ import random
 import re
 import subprocess
 import sys
-import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "tests", "tools"))
-import lisma_tool  # noqa: E402
+import suite  # noqa: E402
 
 EOF_TOKEN = "END"
 
@@ -370,8 +369,7 @@ def mutate_bytes(rng, text):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--tool", help="a built lisma_parse_tool; else it is compiled with $CC")
-    arguments.add_argument("--count", type=int, default=1200, help="random sentences")
+    arguments.add_argument("--count", type=int, default=suite.share(1200), help="random sentences")
     arguments.add_argument("--seed", type=int, default=1)
     options = arguments.parse_args()
 
@@ -393,30 +391,29 @@ def main():
         assert grammar.accepts(tokens)
         sentences.append([spell(rng, t) for t in tokens if t != EOF_TOKEN])
 
-    with tempfile.TemporaryDirectory() as directory:
-        tool = options.tool or lisma_tool.build(directory)
-        texts = [write(rng, normalise(s, terminals)).encode() for s in sentences]
-        failures = 0
-        for text, codes in zip(texts, verdicts(tool, texts)):
-            if codes:
-                failures += 1
-                print("a sentence of the grammar is refused with %s:\n%s" % (codes, text.decode()))
-        changed = []
-        while len(changed) < options.count:
-            spelt = mutate_tokens(rng, rng.choice(sentences), terminals + sorted(RESERVED))
-            normalised = normalise(spelt, terminals)
-            if normalised is not None:
-                wanted = grammar.accepts([n[0] for n in normalised] + [EOF_TOKEN])
-                changed.append((wanted, write(rng, normalised).encode()))
-        refused = 0
-        for (wanted, text), codes in zip(changed, verdicts(tool, [c[1] for c in changed])):
-            refused += not wanted
-            if wanted != (not codes):
-                failures += 1
-                print("grammar says %s, parser says %s:\n%s" %
-                      ("right" if wanted else "wrong", codes or "right", text.decode()))
-        broken = [mutate_bytes(rng, rng.choice(texts)) for _ in range(options.count)]
-        verdicts(tool, broken)
+    tool = suite.tool("lisma_parse_tool")
+    texts = [write(rng, normalise(s, terminals)).encode() for s in sentences]
+    failures = 0
+    for text, codes in zip(texts, verdicts(tool, texts)):
+        if codes:
+            failures += 1
+            print("a sentence of the grammar is refused with %s:\n%s" % (codes, text.decode()))
+    changed = []
+    while len(changed) < options.count:
+        spelt = mutate_tokens(rng, rng.choice(sentences), terminals + sorted(RESERVED))
+        normalised = normalise(spelt, terminals)
+        if normalised is not None:
+            wanted = grammar.accepts([n[0] for n in normalised] + [EOF_TOKEN])
+            changed.append((wanted, write(rng, normalised).encode()))
+    refused = 0
+    for (wanted, text), codes in zip(changed, verdicts(tool, [c[1] for c in changed])):
+        refused += not wanted
+        if wanted != (not codes):
+            failures += 1
+            print("grammar says %s, parser says %s:\n%s" %
+                  ("right" if wanted else "wrong", codes or "right", text.decode()))
+    broken = [mutate_bytes(rng, rng.choice(texts)) for _ in range(options.count)]
+    verdicts(tool, broken)
     print("%d sentences accepted, %d changed ones judged alike (%d of them wrong), %d broken texts "
           "survived" % (len(texts), len(changed), refused, len(broken)))
     if failures:

@@ -93,13 +93,13 @@ def command(*arguments, cwd=None, program=PROGRAM):
     return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace")
 
 
-def run_files(model, options=(), program=PROGRAM, events=True):
+def run_files(model, options=(), program=PROGRAM, events=True, event_rows="all"):
     """Run a model; (exit status, standard error, CSV text, events text)."""
     with tempfile.TemporaryDirectory(prefix="saltus-test-") as folder:
         rows = os.path.join(folder, "rows.csv")
         lines = os.path.join(folder, "events.jsonl")
-        # extremes and corners are at events: rows there, whether or not a column jumps
-        arguments = ["run", model, "-o", rows, "--quiet", "--event-rows", "all", *options]
+        # extremes and corners are at events: rows there, unless nobody asks for them
+        arguments = ["run", model, "-o", rows, "--quiet", "--event-rows", event_rows, *options]
         if events:
             arguments += ["--events", lines]
         status, _, errors = command(*arguments, cwd=folder, program=program)
@@ -113,9 +113,9 @@ def content(path):
         return file.read()
 
 
-def run(model, *options, program=PROGRAM, events=True):
+def run(model, *options, program=PROGRAM, events=True, event_rows="all"):
     """Run a model file and read the results. The caller looks at `status`."""
-    status, errors, rows, lines = run_files(model, options, program, events)
+    status, errors, rows, lines = run_files(model, options, program, events, event_rows)
     return Run([program, "run", model, *options], status, errors, read_table(rows),
                read_events(lines))
 
