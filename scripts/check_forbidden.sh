@@ -12,27 +12,30 @@ words='abort|exit|_exit|_Exit|quick_exit|printf|fprintf|vprintf|vfprintf|puts|pu
 failed=0
 exempt='src/cdcsis/(globals|output)\.c'
 
-# sources: a call is a word followed by a bracket; comments and strings do not count
-strip_comments() {
-  sed -e 's@\\"@@g' -e 's@"[^"]*"@""@g' -e 's@//.*@@' -e 's@/\*.*\*/@@g' "$1"
+# calls BEFORE WORDS NOTE: calls in the files named on standard input. A call is a word followed by a bracket, and not
+# behind one of the characters BEFORE; comments and strings do not count.
+calls() {
+  xargs awk -v before="$1" -v words="$2" -v note="$3" -v root="$root/" '
+    BEGIN { call = "(^|[^" before "])(" words ")[ \t]*\\(" }
+    {
+      line = $0
+      gsub(/\\"/, "", line)
+      gsub(/"[^"]*"/, "\"\"", line)
+      sub(/\/\/.*/, "", line)
+      gsub(/\/\*.*\*\//, "", line)
+      if (line ~ call) {
+        print substr(FILENAME, length(root) + 1) ":" FNR ":" line note
+        found = 1
+      }
+    }
+    END { exit found }'
 }
-while IFS= read -r file; do
-  found=$(strip_comments "$file" | grep -nE "(^|[^A-Za-z0-9_])($words)[[:space:]]*\(" || true)
-  if [ -n "$found" ]; then
-    while IFS= read -r line; do echo "${file#"$root"/}:$line"; done <<<"$found"
-    failed=1
-  fi
-done < <(find "$root/src" -name '*.[ch]' | grep -vE "/$exempt\$" | sort)
+find "$root/src" -name '*.[ch]' | grep -vE "/$exempt\$" | sort | calls A-Za-z0-9_ "$words" "" || failed=1
 
 # last digits of these differ from one C library to another: base/elementary.h has them
 elementary='sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|exp|expm1|log|log2|log10|log1p|pow|cbrt|erf|erfc|tgamma|lgamma'
-while IFS= read -r file; do
-  found=$(strip_comments "$file" | grep -nE "(^|[^A-Za-z0-9_.>])($elementary)[[:space:]]*\(" || true)
-  if [ -n "$found" ]; then
-    while IFS= read -r line; do echo "${file#"$root"/}:$line (use base_ of it)"; done <<<"$found"
-    failed=1
-  fi
-done < <(find "$root"/src/{base,ir,symbolic,model,native,numeric,engine,sensitivity,rules,experiment,blocks} -name '*.[ch]' | grep -vE '/(number_write|elementary)\.[ch]$' | sort)
+find "$root"/src/{base,ir,symbolic,model,native,numeric,engine,sensitivity,rules,experiment,blocks} -name '*.[ch]' |
+  grep -vE '/(number_write|elementary)\.[ch]$' | sort | calls 'A-Za-z0-9_.>' "$elementary" ' (use base_ of it)' || failed=1
 
 # sanitizers and coverage add calls and data of their own: there the sources have to do
 instrumented=no
@@ -40,25 +43,21 @@ if [ -n "$build" ] && grep -qE '^(SALTUS_SANITIZE:[^=]*=.+|CMAKE_C_FLAGS_DEBUG:[
   instrumented=yes
 fi
 if [ -n "$build" ] && [ "$instrumented" = no ]; then
-  while IFS= read -r object; do
-    short=${object#"$build"/}
-    calls=$(nm --undefined-only --format=just-symbols "$object" |
-      grep -E "^(__)?($words)(_chk)?$|^stdout$|^stderr$" || true)
-    if [ -n "$calls" ]; then
-      echo "$short uses:" $calls
-      failed=1
-    fi
-    # .data.rel.ro holds constants with addresses in them; names with a dot first are sections
-    data=$(objdump -t "$object" | awk '
-      $NF !~ /^\./ {
-        for (i = 1; i < NF; i++)
-          if ($i ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && $i !~ /^\.data\.rel\.ro/) print $NF, $i
-      }')
-    if [ -n "$data" ]; then
-      echo "$short has writable data:" $data
-      failed=1
-    fi
-  done < <(find "$build/CMakeFiles" -path '*saltus_objects_*' -name '*.o' | grep -vE "/$exempt\.o\$" | sort)
+  objects() { find "$build/CMakeFiles" -path '*saltus_objects_*' -name '*.o' | grep -vE "/$exempt\.o\$" | sort; }
+  uses=$(objects | xargs nm -A --undefined-only --format=posix |
+    awk -v names="^((__)?($words)(_chk)?|stdout|stderr)\$" '$2 ~ names { print $1, "uses", $2 }')
+  # .data.rel.ro holds constants with addresses in them; names with a dot first are sections
+  data=$(objects | xargs objdump -t | awk '
+    / file format / { object = $1; next }
+    $NF !~ /^\./ {
+      for (i = 1; i < NF; i++)
+        if ($i ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && $i !~ /^\.data\.rel\.ro/)
+          print object, "has writable data:", $NF, $i
+    }')
+  if [ -n "$uses$data" ]; then
+    printf '%s\n%s\n' "$uses" "$data" | sed -e '/^$/d' -e "s@^$build/@@"
+    failed=1
+  fi
 fi
 
 [ "$failed" = 0 ] && echo "forbidden calls and data: none"
