@@ -162,8 +162,11 @@ static bool handle_event(Process* p) {
   ForeignStatus status = foreign_event(&p->f, &changed);
   for (int k = 0; k < AGAIN && status == FOREIGN_OK; k++) {
     bool more = false;
+    // FMUs say that states have changed also where only their motion has
+    if (changed && !foreign_states(&p->f, p->rates)) return false;
+    changed = changed && memcmp(p->x, p->rates, l->state_count * sizeof *p->x) != 0;
+    if (changed) memcpy(p->x, p->rates, l->state_count * sizeof *p->x);
     any |= changed;
-    if (changed && !foreign_states(&p->f, p->x)) return false;
     if (!take_domains(p, p->z) || !leaves_at_once(p, t, &more)) return false;
     if (!more) break;
     if (!foreign_enter_event(&p->f)) return false;

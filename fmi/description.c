@@ -116,6 +116,7 @@ static const char* causality(const FmuVariable* v) {
   case FMU_PARAMETER: return "parameter";
   case FMU_SHAPE:
   case FMU_RATE:
+  case FMU_HIDDEN:
   case FMU_INDICATOR: return "local";
   case FMU_OUTPUT:
   case FMU_STATE: break;
@@ -127,6 +128,7 @@ static const char* variability(const FmuVariable* v, FmuKind kind) {
   switch (v->role) {
   case FMU_TIME:
   case FMU_RATE:
+  case FMU_HIDDEN:
   case FMU_INDICATOR: return "continuous";
   // between communication points inputs are held; who integrates may change them all the time
   case FMU_INPUT: return kind & FMU_EXCHANGE ? "continuous" : "discrete";
@@ -144,7 +146,7 @@ static bool has_start(const FmuVariable* v) {
 
 static bool is_calculated(const FmuVariable* v) {
   return v->role == FMU_OUTPUT || v->role == FMU_STATE || v->role == FMU_RATE ||
-         v->role == FMU_INDICATOR;
+         v->role == FMU_HIDDEN || v->role == FMU_INDICATOR;
 }
 
 static void put_variable(Text* text, const FmuVariable* v, uint32_t reference, FmuKind kind,
@@ -186,7 +188,7 @@ static bool is_indicator(const FmuVariables* variables, uint32_t i) {
 }
 
 static bool is_initial_unknown(const FmuVariables* variables, uint32_t i) {
-  return is_output(variables, i) || is_rate(variables, i);
+  return is_output(variables, i) || is_rate(variables, i) || variables->items[i].role == FMU_HIDDEN;
 }
 
 static void put_structure(Text* text, const FmuVariables* variables, uint32_t version) {

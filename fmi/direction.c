@@ -87,8 +87,8 @@ static void combine(const Direction* d, const SltLinear* linear) {
         sum += linear->c[i * linear->state_count + place] * d->seed[k];
     }
     uint32_t of = unknown->role == FMU_RATE ? state_of(d, unknown->rate_of) : 0;
-    bool stands = unknown->role == FMU_RATE && of < variables->state_count &&
-                  place_of(linear, variables->moving[of]) == linear->state_count;
+    bool stands =
+        unknown->role == FMU_RATE && place_of(linear, variables->moving[of]) == linear->state_count;
     d->out[i] = stands ? 0.0 : sum;
   }
 }
@@ -136,7 +136,7 @@ static bool look(const Direction* d, const double* from, double h, double* value
   for (size_t i = 0; good && i < d->unknown_count; i++) {
     const FmuVariable* unknown = variable(d, d->unknowns[i]);
     uint32_t of = unknown->role == FMU_RATE ? state_of(d, unknown->rate_of) : 0;
-    bool rate = unknown->role == FMU_RATE && of < one->variables.state_count;
+    bool rate = unknown->role == FMU_RATE;
     values[i] = rate ? rates[of] : slt_sim_get(one->sim, unknown->quantity);
   }
   free(rates);

@@ -12,25 +12,50 @@ static bool fits(Instance* instance, size_t count) {
                        instance->variables.state_count, count);
 }
 
-/// What the model makes of its states; one that nothing determines keeps what it was.
+/// What the model makes of a state: 0 while the mode computes it; one that nothing determines keeps
+/// what it was.
+static double state_value(const Instance* instance, uint32_t i) {
+  SltQuantity state = instance->variables.moving[i];
+  if (slt_sim_exchange_computes(instance->sim, state)) return 0.0;
+  double value = slt_sim_get(instance->sim, state);
+  return isfinite(value) ? value : instance->x[i];
+}
+
 static void take_states(Instance* instance, double* x) {
-  for (uint32_t i = 0; i < instance->variables.state_count; i++) {
-    double value = slt_sim_get(instance->sim, instance->variables.moving[i]);
-    x[i] = isfinite(value) ? value : instance->x[i];
+  for (uint32_t i = 0; i < instance->variables.state_count; i++)
+    x[i] = state_value(instance, i);
+}
+
+/// A state with a name of the model has to be one in every mode: whoever integrates takes its value
+/// for that of the name.
+static bool check_mode(Instance* instance) {
+  const FmuVariables* variables = &instance->variables;
+  for (uint32_t i = 0; i < variables->state_count; i++) {
+    const FmuVariable* v = &variables->items[variables->states[i]];
+    if (v->role == FMU_HIDDEN) continue;
+    if (!slt_sim_exchange_computes(instance->sim, variables->moving[i])) continue;
+    instance->phase = PHASE_FAILED;
+    return instance_fail(instance,
+                         "the mode entered at t = %.9g computes %s, which was integrated in all "
+                         "modes that were followed when the model was exported; export it for "
+                         "co-simulation",
+                         instance->t, v->name);
   }
+  return true;
 }
 
 bool instance_exchange_begin(Instance* instance) {
   const FmuVariables* variables = &instance->variables;
   SltStatus status =
-      slt_sim_exchange_begin(instance->sim, variables->moving, variables->state_count);
+      slt_sim_exchange_begin(instance->sim, variables->moving, variables->state_count,
+                             isnan(instance->rtol) ? 0.0 : instance->rtol);
   if (status < 0) {
     return instance_fail(instance, "model exchange is not possible: %s", slt_status_text(status));
   }
   instance->t = slt_sim_time(instance->sim);
   instance->moved = false;
   take_states(instance, instance->x);
-  return true;
+  return check_mode(instance);
 }
 
 bool instance_move(Instance* instance) {
@@ -109,15 +134,23 @@ bool instance_exchange_event(Instance* instance, InstanceEvent* out) {
   if (!is_there(instance)) return false;
   out->stopped = instance->phase == PHASE_STOPPED;
   if (instance->phase != PHASE_RUNNING) return out->stopped;
-  SltStatus status = slt_sim_exchange_event(instance->sim, &out->next);
+  SltStatus status = slt_sim_exchange_event(instance->sim, &out->next, &out->changed);
+  if (status == SLT_ERR_UNSUPPORTED && slt_sim_error(instance->sim).status >= 0) {
+    instance->phase = PHASE_FAILED;
+    return instance_fail(
+        instance,
+        "the mode entered at t = %.9g integrates what no mode did that was followed "
+        "when the model was exported; export it for co-simulation",
+        instance->t);
+  }
   if (status < 0) return instance_fail_run(instance);
   out->stopped = status == SLT_END;
   if (out->stopped) instance->phase = PHASE_STOPPED;
   for (uint32_t i = 0; i < instance->variables.state_count; i++) {
-    double value = slt_sim_get(instance->sim, instance->variables.moving[i]);
-    if (!isfinite(value) || value == instance->x[i]) continue;
+    double value = state_value(instance, i);
+    if (value == instance->x[i]) continue;
     instance->x[i] = value;
     out->changed = true;
   }
-  return true;
+  return check_mode(instance);
 }

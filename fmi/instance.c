@@ -256,6 +256,11 @@ static bool indicator_value(Instance* instance, uint32_t reference, double* valu
   return good || instance_fail(instance, "there are no event indicators here");
 }
 
+/// The continuous state that a hidden one or a derivative is about.
+static SltQuantity instance_state(const Instance* instance, const FmuVariable* v) {
+  return v->role == FMU_RATE ? instance->variables.items[v->rate_of].quantity : v->quantity;
+}
+
 bool instance_get(Instance* instance, uint32_t reference, double* value) {
   const FmuVariable* v = variable_at(instance, reference);
   if (!v) return false;
@@ -268,8 +273,13 @@ bool instance_get(Instance* instance, uint32_t reference, double* value) {
   }
   if (instance->moved && !instance_move(instance)) return false;
   if (v->role == FMU_INDICATOR) return indicator_value(instance, reference, value);
+  // what stands for a state that the mode computes is at rest
+  bool rests = (v->role == FMU_HIDDEN || v->role == FMU_RATE) &&
+               slt_sim_exchange_computes(instance->sim, instance_state(instance, v));
   if (v->role == FMU_TIME) {
     *value = slt_sim_time(instance->sim);
+  } else if (rests) {
+    *value = 0.0;
   } else if (instance->before) {
     *value = slt_sim_get_before(instance->sim, v->quantity);
   } else {

@@ -74,7 +74,7 @@ typedef enum InstanceAnswer {
 /// What an event iteration has come to.
 typedef struct InstanceEvent {
   bool stopped;
-  bool changed;  // continuous states have other values
+  bool changed;  // continuous states have other values, or move on in another way
   double next;   // time event; infinite for none
 } InstanceEvent;
 

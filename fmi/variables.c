@@ -59,33 +59,65 @@ static SltStatus add_name(void* user, const SltName* name) {
   return variable->name ? SLT_OK : SLT_ERR_NOMEM;
 }
 
-/// The derivative of a variable of the list, or where `of` is 0 a variable that has no name.
+/// A variable of the list that the text of the model does not have.
+static FmuVariable* add_local(FmuVariables* variables, FmuRole role, SltQuantity quantity,
+                              size_t name_size) {
+  FmuVariable* local = add(variables);
+  char* name = local ? malloc(name_size) : NULL;
+  if (!name) return NULL;
+  local->role = role;
+  local->quantity = quantity;
+  local->name = name;
+  return local;
+}
+
+/// The derivative of a state of the list; its reference, 0 without memory.
 static uint32_t add_rate(FmuVariables* variables, SltQuantity quantity, uint32_t of) {
-  FmuVariable* rate = add(variables);
+  size_t size = strlen(variables->items[of].name) + sizeof "derivative of ";
+  FmuVariable* rate = add_local(variables, FMU_RATE, quantity, size);
   if (!rate) return 0;
-  const char* name = of ? variables->items[of].name : "hidden state";
-  size_t size = strlen(name) + 20;
-  rate->role = FMU_RATE;
-  rate->quantity = quantity;
-  rate->rate_of = of;
-  rate->name = malloc(size);
-  if (!rate->name) return 0;
-  if (of) {
-    snprintf(rate->name, size, "%s'", name);
+  const FmuVariable* state = &variables->items[of];
+  if (state->role == FMU_HIDDEN) {
+    snprintf(rate->name, size, "derivative of %s", state->name);
   } else {
-    snprintf(rate->name, size, "%s %u", name, quantity.index);
+    snprintf(rate->name, size, "%s'", state->name);
   }
+  rate->rate_of = of;
   return variables->count - 1;
 }
 
+/// A state beside the variable `of`, which is an output with the model's own value; its reference.
+static uint32_t add_hidden(FmuVariables* variables, SltQuantity quantity, uint32_t of) {
+  size_t size = (of ? strlen(variables->items[of].name) : 20) + quantity.order + 20;
+  FmuVariable* hidden = add_local(variables, FMU_HIDDEN, quantity, size);
+  if (!hidden) return 0;
+  const FmuVariable* shown = &variables->items[of];
+  int used = of ? snprintf(hidden->name, size, "state of %s", shown->name)
+                : snprintf(hidden->name, size, "state of number %u", quantity.index);
+  memset(hidden->name + used, '\'', quantity.order);
+  hidden->name[(uint32_t)used + quantity.order] = '\0';
+  if (of && !quantity.order) hidden->start = shown->start;
+  return variables->count - 1;
+}
+
+/// Orders of the derivatives of variables that are integrated, in the modes looked at.
+typedef struct Orders {
+  uint8_t* of;     // the most
+  uint8_t* least;  // in a mode that computes the others
+  uint32_t count;
+  bool begun;  // there was a mode before
+} Orders;
+
 /// Continuous states and their derivatives, which become variables of the list.
-static SltStatus link_states(FmuVariables* variables, uint32_t* place_of) {
+static SltStatus link_states(FmuVariables* variables, const Orders* orders,
+                             const uint32_t* place_of) {
   uint32_t state = 0;  // of the quantity before
   for (uint32_t i = 0; i < variables->state_count; i++) {
     SltQuantity q = variables->moving[i];
     SltQuantity next = {SLT_KIND_DERIVATIVE, q.index, q.order + 1};
-    state = q.order ? variables->items[state].rate : place_of[q.index];
-    if (!state) state = add_rate(variables, q, 0);
+    uint32_t plain = q.order ? variables->items[state].rate : place_of[q.index];
+    state = q.order < orders->least[q.index] ? plain : 0;
+    if (!state) state = add_hidden(variables, q, place_of[q.index]);
     uint32_t rate = state ? add_rate(variables, next, state) : 0;
     if (!rate) return SLT_ERR_NOMEM;
     variables->items[state].rate = rate;
@@ -94,11 +126,29 @@ static SltStatus link_states(FmuVariables* variables, uint32_t* place_of) {
   return SLT_OK;
 }
 
-/// Highest order that is integrated, by variable, in the modes looked at.
-typedef struct Orders {
-  uint8_t* of;
-  uint32_t count;
-} Orders;
+static bool orders_grow(Orders* orders, uint32_t count) {
+  if (count <= orders->count) return true;
+  uint8_t* of = realloc(orders->of, count);
+  if (of) orders->of = of;
+  uint8_t* least = realloc(orders->least, count);
+  if (least) orders->least = least;
+  if (!of || !least) return false;
+  memset(of + orders->count, 0, count - orders->count);
+  // one that was not integrated before may have been computed
+  memset(least + orders->count, orders->begun ? 0 : UINT8_MAX, count - orders->count);
+  orders->count = count;
+  return true;
+}
+
+static void orders_free(Orders* orders) {
+  free(orders->of);
+  free(orders->least);
+}
+
+static bool computes(const SltSim* sim, uint32_t variable, uint32_t order) {
+  SltQuantity q = {order ? SLT_KIND_DERIVATIVE : SLT_KIND_VARIABLE, variable, order};
+  return slt_sim_exchange_computes(sim, q);
+}
 
 /// What the present mode integrates.
 static SltStatus note_orders(Orders* orders, const SltSim* sim) {
@@ -107,20 +157,22 @@ static SltStatus note_orders(Orders* orders, const SltSim* sim) {
   SltQuantity* states = calloc(count + 1u, sizeof *states);
   if (!states) return SLT_ERR_NOMEM;
   SltStatus status = slt_sim_exchange_states(sim, states, count, &count);
-  uint32_t wanted = count ? states[count - 1].index + 1 : 0;  // variables are in their order
-  if (wanted > orders->count) {
-    uint8_t* grown = realloc(orders->of, wanted);
-    if (grown) {
-      memset(grown + orders->count, 0, wanted - orders->count);
-      *orders = (Orders){grown, wanted};
-    } else {
-      status = SLT_ERR_NOMEM;
-    }
-  }
+  // variables are in their order
+  if (count && !orders_grow(orders, states[count - 1].index + 1)) status = SLT_ERR_NOMEM;
   for (uint32_t i = 0; status >= 0 && i < count; i++) {
-    if (states[i].order >= orders->of[states[i].index])
-      orders->of[states[i].index] = (uint8_t)(states[i].order + 1);
+    uint32_t v = states[i].index;
+    if (states[i].order < orders->of[v]) continue;
+    // the modes before may have computed it
+    if (orders->begun && orders->of[v] < orders->least[v]) orders->least[v] = orders->of[v];
+    orders->of[v] = (uint8_t)(states[i].order + 1);
   }
+  for (uint32_t v = 0; status >= 0 && v < orders->count; v++) {
+    uint32_t order = 0;
+    while (order < orders->of[v] && !computes(sim, v, order))
+      order++;
+    if (order < orders->of[v] && order < orders->least[v]) orders->least[v] = (uint8_t)order;
+  }
+  orders->begun = true;
   free(states);
   return status;
 }
@@ -163,7 +215,7 @@ static SltStatus list_states(FmuVariables* variables, const Orders* orders) {
     SltQuantity q = variables->items[i].quantity;
     if (q.kind == SLT_KIND_VARIABLE && q.index < orders->count) place_of[q.index] = i;
   }
-  SltStatus status = link_states(variables, place_of);
+  SltStatus status = link_states(variables, orders, place_of);
   free(place_of);
   return status;
 }
@@ -219,9 +271,10 @@ static SltStatus try_run(FmuVariables* variables, const SltModel* model, char** 
   double end = isnan(variables->end) ? END : variables->end;
   if (status >= 0) status = follow_modes(&orders, model, end);
   if (status >= 0) status = list_states(variables, &orders);
-  free(orders.of);
+  orders_free(&orders);
   if (status >= 0) {
-    SltStatus possible = slt_sim_exchange_begin(sim, variables->moving, variables->state_count);
+    SltStatus possible =
+        slt_sim_exchange_begin(sim, variables->moving, variables->state_count, 0.0);
     variables->exchangeable = possible >= 0;
     if (possible == SLT_ERR_NOMEM) status = possible;
   }

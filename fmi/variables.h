@@ -14,7 +14,8 @@ typedef enum FmuRole {
   FMU_PARAMETER,  // a constant
   FMU_SHAPE,      // a constant that shapes the model: fixed in the FMU
   FMU_STATE,      // the state of an automaton: an enumeration, its first state is 1
-  FMU_RATE,       // a derivative of a variable
+  FMU_RATE,       // a derivative of a continuous state
+  FMU_HIDDEN,     // a continuous state of what some modes compute; 0 while they do
   FMU_INDICATOR   // an event indicator
 } FmuRole;
 

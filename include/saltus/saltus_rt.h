@@ -366,10 +366,13 @@ SLT_API SltStatus slt_sim_set(SltSim* sim, SltQuantity quantity, double value);
 SLT_API SltStatus slt_sim_exchange_states(const SltSim* sim, SltQuantity* out, uint32_t capacity,
                                           uint32_t* count);
 /// From here on the caller integrates these.
+/// @param accuracy  relative tolerance of the caller's integrator, 0 for unknown: flights of an
+///                  impact that are lower than it, compared with the highest one, come to rest.
 /// @return SLT_OK; SLT_ERR_UNSUPPORTED: the model reads the past (`delay`), the method is one that
 ///         does not locate events, or the mode integrates something else; SLT_ERR_ARGUMENT: not
 ///         started, has failed; SLT_ERR_NOMEM.
-SLT_API SltStatus slt_sim_exchange_begin(SltSim* sim, const SltQuantity* states, uint32_t count);
+SLT_API SltStatus slt_sim_exchange_begin(SltSim* sim, const SltQuantity* states, uint32_t count,
+                                         double accuracy);
 /// Number of event indicators, whatever the mode.
 SLT_API uint32_t slt_sim_exchange_indicator_count(const SltSim* sim);
 /// Go to a point, forwards or backwards: slt_sim_get() gives values there. What the present mode
@@ -381,6 +384,9 @@ SLT_API SltStatus slt_sim_exchange_point(SltSim* sim, double t, const double* va
 /// @return SLT_OK, SLT_ERR_ARGUMENT; SLT_ERR_NOT_FINITE, SLT_ERR_NO_CONVERGENCE: the equations have
 ///         no values here, another point may be tried.
 SLT_API SltStatus slt_sim_exchange_rates(SltSim* sim, double* rates);
+/// Whether the equations of the present mode compute a state of the caller: until a mode integrates
+/// it again, the caller's value for it has no say.
+SLT_API bool slt_sim_exchange_computes(const SltSim* sim, SltQuantity state);
 /// Give an input another value without an event: one that changes continuously.
 /// @return SLT_OK, SLT_ERR_ARGUMENT (computed by the model).
 SLT_API SltStatus slt_sim_exchange_input(SltSim* sim, SltQuantity input, double value);
@@ -396,9 +402,12 @@ SLT_API SltStatus slt_sim_exchange_indicators(SltSim* sim, double* z, uint32_t c
 SLT_API SltStatus slt_sim_exchange_step(SltSim* sim, bool* event);
 /// Carry out the event at the point: indicators that have changed, times that are due, values that
 /// were written by slt_sim_set(). Nothing due is no error. States may have other values afterwards.
-/// @param next  receives the time of the next time event; INFINITY for none.
-/// @return SLT_OK, SLT_END (the model has stopped the run), an error of the run.
-SLT_API SltStatus slt_sim_exchange_event(SltSim* sim, double* next);
+/// @param next      receives the time of the next time event; INFINITY for none.
+/// @param restarts  receives whether the motion goes on in another way: an integrator has to begin
+///                  anew, also where no state has another value.
+/// @return SLT_OK, SLT_END (the model has stopped the run), an error of the run;
+///         SLT_ERR_UNSUPPORTED: the mode entered integrates what is not among the states.
+SLT_API SltStatus slt_sim_exchange_event(SltSim* sim, double* next, bool* restarts);
 
 /// Number of automata, in canonical order, and their names (static as long as the model).
 /// Implicit switches (`if`, `abs`, ...) are not counted.

@@ -45,7 +45,18 @@ static bool is_state(const SltSim* sim, SltQuantity q) {
          q.index < sim->model->var_count && q.order + 1u < sim->model->vars[q.index].slots;
 }
 
-static SltStatus take_states(SltSim* sim, const SltQuantity* states, uint32_t count) {
+/// Whether everything that the present mode integrates is integrated by the caller.
+static bool integrates_all(const SltSim* sim) {
+  const ModelMode* mode = eng_mode(sim->engine);
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVarMode* var = &mode->vars[v];
+    if (var->role == MODEL_ROLE_STATE && var->state_order > sim->exchange->orders[v]) return false;
+  }
+  return true;
+}
+
+static SltStatus take_states(SltSim* sim, const SltQuantity* states, uint32_t count,
+                             double accuracy) {
   struct SltExchange* exchange = base_alloc(&sim->allocator, sizeof *exchange);
   if (!exchange) return SLT_ERR_NOMEM;
   sim->exchange = exchange;
@@ -62,13 +73,15 @@ static SltStatus take_states(SltSim* sim, const SltQuantity* states, uint32_t co
     uint8_t* orders = &exchange->orders[states[i].index];
     if (states[i].order == *orders) ++*orders;
   }
-  return eng_exchange_begin(sim->engine, exchange->orders);
+  SLT_TRY(eng_exchange_begin(sim->engine, accuracy));
+  return integrates_all(sim) ? SLT_OK : SLT_ERR_UNSUPPORTED;
 }
 
-SltStatus slt_sim_exchange_begin(SltSim* sim, const SltQuantity* states, uint32_t count) {
-  if (!sim || (count && !states)) return SLT_ERR_ARGUMENT;
+SltStatus slt_sim_exchange_begin(SltSim* sim, const SltQuantity* states, uint32_t count,
+                                 double accuracy) {
+  if (!sim || (count && !states) || !(accuracy >= 0.0)) return SLT_ERR_ARGUMENT;
   exchange_free(sim);
-  SltStatus status = take_states(sim, states, count);
+  SltStatus status = take_states(sim, states, count, accuracy);
   if (status < 0) exchange_free(sim);
   return status;
 }
@@ -101,6 +114,13 @@ SltStatus slt_sim_exchange_rates(SltSim* sim, double* rates) {
   return SLT_OK;
 }
 
+bool slt_sim_exchange_computes(const SltSim* sim, SltQuantity state) {
+  if (!sim || !eng_is_started(sim->engine) || !is_state(sim, state)) return false;
+  const ModelVarMode* var = &eng_mode(sim->engine)->vars[state.index];
+  return var->role == MODEL_ROLE_ALGEBRAIC ||
+         (var->role == MODEL_ROLE_STATE && state.order >= var->state_order);
+}
+
 SltStatus slt_sim_exchange_input(SltSim* sim, SltQuantity input, double value) {
   if (!sim || !sim->exchange || input.kind != SLT_KIND_VARIABLE || !isfinite(value)) {
     return SLT_ERR_ARGUMENT;
@@ -122,7 +142,8 @@ SltStatus slt_sim_exchange_step(SltSim* sim, bool* event) {
   return eng_exchange_step(sim->engine, event);
 }
 
-SltStatus slt_sim_exchange_event(SltSim* sim, double* next) {
-  if (!sim || !sim->exchange || !next) return SLT_ERR_ARGUMENT;
-  return eng_exchange_event(sim->engine, sim->exchange->orders, next);
+SltStatus slt_sim_exchange_event(SltSim* sim, double* next, bool* restarts) {
+  if (!sim || !sim->exchange || !next || !restarts) return SLT_ERR_ARGUMENT;
+  SltStatus status = eng_exchange_event(sim->engine, next, restarts);
+  return status < 0 || integrates_all(sim) ? status : SLT_ERR_UNSUPPORTED;
 }

@@ -82,8 +82,7 @@ SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value);
 
 /// Motion that somebody else integrates (exchange.c): see slt_sim_exchange_begin() and what follows
 /// it.
-/// `orders`: per variable, how many of its orders are integrated outside.
-SltStatus eng_exchange_begin(EngSim* sim, const uint8_t* orders);
+SltStatus eng_exchange_begin(EngSim* sim, double accuracy);
 uint32_t eng_exchange_indicator_count(const EngSim* sim);
 /// A value for the next point; where the present mode computes or keeps it, nothing.
 void eng_exchange_value(EngSim* sim, uint32_t var, uint32_t order, double value);
@@ -95,7 +94,7 @@ SltStatus eng_exchange_rates(EngSim* sim);
 double eng_exchange_rate(const EngSim* sim, uint32_t var, uint32_t order);
 void eng_exchange_indicators(EngSim* sim, double* z);
 SltStatus eng_exchange_step(EngSim* sim, bool* event);
-SltStatus eng_exchange_event(EngSim* sim, const uint8_t* orders, double* next);
+SltStatus eng_exchange_event(EngSim* sim, double* next, bool* restarts);
 
 typedef void EngEventFn(void* user, const SltEvent* event);
 typedef bool EngCancelFn(void* user, double t);

@@ -46,6 +46,7 @@ class Exchange(Instance):
         self.next = math.inf
         self.ended = False
         self.events = []
+        self.error = 0.0  # of the integrator, in the first state
 
     def vector(self, name, n):
         values = (c.c_double * max(n, 1))()
@@ -69,16 +70,18 @@ class Exchange(Instance):
 
     def event(self):
         """The event iteration, and back to continuous time."""
-        again = True
+        again, self.changed = True, False
         while again and not self.ended:
             if self.v2:
                 info = EventInfo2()
                 status = self.call("NewDiscreteStates", c.byref(info))
                 again, self.ended, has_next, self.next = info.again, bool(info.terminate), info.has_next, info.next
+                self.changed |= bool(info.values)
             else:
                 flags, following = [c.c_bool() for _ in range(5)], c.c_double()
                 status = self.call("UpdateDiscreteStates", *map(c.byref, flags), c.byref(following))
                 again, self.ended, has_next, self.next = flags[0].value, flags[1].value, flags[4].value, following.value
+                self.changed |= flags[3].value
             assert status == 0, self.messages
             self.next = self.next if has_next else math.inf
         self.call("EnterContinuousTimeMode")
@@ -105,7 +108,7 @@ def step(one, t, x, h):
     k2 = f(t + h / 2, [a + h / 2 * b for a, b in zip(x, k1)])
     k3 = f(t + h / 2, [a + h / 2 * b for a, b in zip(x, k2)])
     k4 = f(t + h, [a + h * b for a, b in zip(x, k3)])
-    return [a + h / 6 * (p + 2 * q + 2 * r + s) for a, p, q, r, s in zip(x, k1, k2, k3, k4)]
+    return [a + h / 6 * (p + 2 * q + 2 * r + s) - one.error * (i == 0) for i, (a, p, q, r, s) in enumerate(zip(x, k1, k2, k3, k4))]
 
 
 def domains(one):
@@ -182,6 +185,92 @@ def test_points_are_points(folder):
             return one.rates() + one.indicators()
         first = [values(p) for p in points]
         check([values(p) for p in reversed(points)] == first[::-1], version, "in another order")
+        one.free()
+
+
+LIMIT = """x' = if(n > 0, -1, 1); x(t0) = 0; n(t0) = 0; state over [x >= 1] { set n = n + 1; } from init;"""
+
+
+def test_located_by_others(folder):
+    """Importers stop at zero itself, or a few roundings before it, and are not told of anything but changed states.
+
+    The event happens where they say that there is one, and they are made to begin anew though no state has changed.
+    """
+    for version in (2, 3):
+        fmu = export(folder, LIMIT, version, "--kind", "me")
+        for x, fires in ((1.0, 1), (1.0 - 3e-16, 1), (1.0 + 1e-12, 1), (1.0 - 1e-9, 0)):
+            one = Exchange(fmu)
+            one.begin()
+            one.go(x, [x])
+            one.call("EnterEventMode")
+            one.event()
+            check(one.get("n") == fires and one.changed == bool(fires), version, x, one.get("n"), one.changed)
+            check(one.states() == [x], "the state is what it was", one.states())
+            one.free()
+
+
+def test_events_that_are_no_chattering(folder):
+    """A switch in the rhythm of a clock is followed however long the run is: its steps are those of the importer."""
+    text = "n(t0) = 0; x' = -x; x(t0) = 1; at 0 each 1e-4 repeat * { set n = n + 1; goto a; } at 5e-5 each 1e-4 repeat * { goto b; } " \
+           "state a {} state b {}"
+    one = Exchange(export(folder, text, 3, "--kind", "me"))
+    one.begin()
+    t, times = 0.0, []
+    while t < 0.1:
+        t = one.next
+        one.go(t, [1.0])
+        one.done()
+        one.call("EnterEventMode")
+        one.event()
+        times.append(t)
+    check(all(near(a, 5e-5 * (k + 1), 1e-12) for k, a in enumerate(times)), "times", len(times), times[-1])
+    one.free()
+
+
+FLOOR = """y' = v; v' = -9.81; y(t0) = 0.2; v(t0) = 0;
+state hit [y <= 0 and v < 0] { set v = -0.5 * v; } from init, hit;
+"""
+
+
+def test_integrators_with_errors(folder):
+    """A ball that comes to rest stays on the floor also where its flights are known to 1e-5 of the first one alone."""
+    one = Exchange(export(folder, FLOOR, 2, "--kind", "me"))
+    one.begin()
+    one.error = 1e-6  # of the height, in every step
+    run(one, 0.0, 2.0, 0.05)
+    check(abs(one.get("y")) < 1e-3 and abs(one.get("v")) < 1e-3, "it lies", one.get("y"), one.get("v"))
+    one.free()
+
+
+MODES = """eq: x' = -x; x(t0) = 1; u(t0) = 0; {when}
+state s [{guard}] {{ eq: x = 2 + time; }} from init;
+state back [time >= 2] {{ eq: x' = 1; }} from s;
+"""
+
+
+def test_modes_that_compute(folder):
+    """What one mode integrates and another computes is an output beside a state; unforeseen, it is an error."""
+    for version in (2, 3):
+        fmu = export(folder, MODES.format(when="", guard="time >= 1"), version, "--kind", "me")
+        one = Exchange(fmu)
+        one.begin()
+        check("state of x" in fmu.references and one.n == 1, list(fmu.references))
+        for end, x, kept in ((0.5, math.exp(-0.5), math.exp(-0.5)), (1.5, 3.5, 0.0), (3.0, 5.0, 5.0)):
+            run(one, one.get("time"), end, 0.01)
+            check(near(one.get("x"), x, 1e-9) and near(one.get("state of x"), kept, 1e-9), version, end, one.get("x"))
+            check(one.states() == [one.get("state of x")], "the state is the one that is integrated")
+            check(one.rates() == [one.get("derivative of state of x")], "and so is its rate")
+        one.free()
+        one = Exchange(export(folder, MODES.format(when="", guard="u > 0.5"), version, "--kind", "me"))
+        one.begin()
+        run(one, 0.0, 0.5, 0.1)
+        one.call("EnterEventMode")
+        one.set("u", 1.0)
+        try:
+            one.event()
+            check(False, version, "a mode that nobody foresaw")
+        except AssertionError:
+            check(any(b"computes x" in m for m in one.messages), one.messages)
         one.free()
 
 

@@ -7,6 +7,7 @@ answer or a message to be found; nothing may hang, crash the program or be writt
 """
 
 import csv
+import functools
 import io
 import math
 import os
@@ -33,17 +34,19 @@ typedef struct { void (*log)(void*, const char*, int, const char*, const char*, 
 typedef struct { int again, end, nom, val, has; double next; } EI;
 static CB cb;
 #define OK 0
+/* what is wrong with it: written into copies of the library, so that it is compiled once */
+static volatile const char faults[64] = "@@faults@@";
+#define HAS(name) has("," name ",")
+static int has(const char* name) {
+  char text[64]; for (int i = 0; i < 64; i++) text[i] = faults[i];
+  return strstr(text, name) != 0; }
 void* fmi2Instantiate(const char* n, int k, const char* guid, const char* r, const CB* c, int v, int l) {
   if (strcmp(guid, "TOKEN")) return 0;
   cb = *c;
-#ifdef CRASH_EARLY
-  raise(SIGSEGV);
-#endif
+  if (HAS("CRASH_EARLY")) { raise(SIGSEGV); }
   M* m = calloc(1, sizeof *m); m->x[0] = 1; return m; }
 void fmi2FreeInstance(void* m) {
-#ifdef HANG_AT_END
-  for (;;) ;
-#endif
+  if (HAS("HANG_AT_END")) { for (;;) ; }
   free(m); }
 int fmi2SetupExperiment(void* c, int a, double b, double t, int d, double e) { ((M*)c)->t = t; return OK; }
 int fmi2EnterInitializationMode(void* c) { return OK; }
@@ -54,60 +57,28 @@ int fmi2SetTime(void* c, double t) { ((M*)c)->t = t; return OK; }
 int fmi2SetContinuousStates(void* c, const double* x, size_t n) { memcpy(((M*)c)->x, x, n * 8); return OK; }
 int fmi2GetContinuousStates(void* c, double* x, size_t n) { memcpy(x, ((M*)c)->x, n * 8); return OK; }
 int fmi2GetDerivatives(void* c, double* d, size_t n) { M* m = c;
-#ifdef CRASH
-  if (m->t > 0.2) *(volatile int*)0 = 1;
-#endif
-#ifdef HANG
-  if (m->t > 0.2) for (;;) ;
-#endif
-#ifdef EXIT
-  if (m->t > 0.2) exit(0);
-#endif
-#ifdef CLOSE
-  if (m->t > 0.2) { for (int i = 0; i < 64; i++) close(i); for (;;) pause(); }
-#endif
-#ifdef MEMORY
-  if (m->t > 0.2) { for (;;) { char* p = malloc(1 << 24); if (!p) abort(); memset(p, 1, 1 << 24); } }
-#endif
-#ifdef FAIL
-  if (m->t > 0.2) { cb.log(cb.env, "one", 3, "", "the pump is dry at %d%%", 7); return 3; }
-#endif
-#ifdef NOT_A_NUMBER
-  if (m->t > 0.2) { d[0] = d[1] = NAN; return OK; }
-#endif
+  if (HAS("CRASH")) { if (m->t > 0.2) *(volatile int*)0 = 1; }
+  if (HAS("HANG")) { if (m->t > 0.2) for (;;) ; }
+  if (HAS("EXIT")) { if (m->t > 0.2) exit(0); }
+  if (HAS("CLOSE")) { if (m->t > 0.2) { for (int i = 0; i < 64; i++) close(i); for (;;) pause(); } }
+  if (HAS("MEMORY")) { if (m->t > 0.2) { for (;;) { char* p = malloc(1 << 24); if (!p) abort(); memset(p, 1, 1 << 24); } } }
+  if (HAS("FAIL")) { if (m->t > 0.2) { cb.log(cb.env, "one", 3, "", "the pump is dry at %d%%", 7); return 3; } }
+  if (HAS("NOT_A_NUMBER")) { if (m->t > 0.2) { d[0] = d[1] = NAN; return OK; } }
   d[0] = m->x[1]; d[1] = -9.81;
-#ifdef REMEMBERS
-  static double seen; seen = fmax(seen, m->t); d[1] = seen > m->t ? -9.8 : -9.81;
-#endif
+  if (HAS("REMEMBERS")) { static double seen; seen = fmax(seen, m->t); d[1] = seen > m->t ? -9.8 : -9.81; }
   return OK; }
 int fmi2GetEventIndicators(void* c, double* z, size_t n) { M* m = c; double g = m->x[0];
-#ifdef SIGNS
-  z[0] = g > 0 ? 1 : -1;
-#elif defined(TINY)
-  z[0] = 1e-10 * g;
-#elif defined(HUGE_ONE)
-  z[0] = 1e7 * g;
-#else
-  z[0] = g;
-#endif
+  z[0] = HAS("SIGNS") ? (g > 0 ? 1 : -1) : HAS("TINY") ? 1e-10 * g : HAS("HUGE_ONE") ? 1e7 * g : g;
   for (size_t i = 1; i < n; i++) z[i] = i == 1 ? -fabs(m->x[0] - 0.5) : 1e7;  /* touches zero from below: no event */
   return OK; }
 int fmi2NewDiscreteStates(void* c, EI* e) { M* m = c; memset(e, 0, sizeof *e);
-#ifdef STUCK
-  e->again = m->t > 0.2; return OK;
-#endif
+  if (HAS("STUCK")) { e->again = m->t > 0.2; return OK; }
   if (m->x[0] <= 0 && m->x[1] < 0) { m->x[1] *= -0.5; m->x[0] = 0; e->val = 1; m->n++; }
-#ifdef CLOCK
-  m->n++; e->has = 1; e->next = 0.1 * (m->n);
-#endif
-#ifdef ENDS
-  e->end = m->n >= 2;
-#endif
+  if (HAS("CLOCK")) { m->n++; e->has = 1; e->next = 0.1 * (m->n); }
+  if (HAS("ENDS")) { e->end = m->n >= 2; }
   return OK; }
 int fmi2CompletedIntegratorStep(void* c, int a, int* e, int* t) { *e = *t = 0; ((M*)c)->steps++;
-#ifdef ALWAYS
-  *e = 1;
-#endif
+  if (HAS("ALWAYS")) { *e = 1; }
   return OK; }
 int fmi2GetReal(void* c, const unsigned* r, size_t n, double* v) { M* m = c; for (size_t i = 0; i < n; i++) v[i] = r[i] < 2 ? m->x[r[i]] : r[i] == 3 ? m->held : r[i] == 4 ? m->u : m->n; return OK; }
 int fmi2SetReal(void* c, const unsigned* r, size_t n, const double* v) { M* m = c; for (size_t i = 0; i < n; i++) {
@@ -116,22 +87,14 @@ int fmi2SetReal(void* c, const unsigned* r, size_t n, const double* v) { M* m = 
   return OK; }
 int fmi2GetInteger(void* c, const unsigned* r, size_t n, int* v) { for (size_t i = 0; i < n; i++) v[i] = ((M*)c)->n; return OK; }
 int fmi2DoStep(void* c, double t, double h, int a) { M* m = c;
-#ifdef STEP_FAILS
-  if (t > 0.2) return 3;
-#endif
-#ifdef STEP_ENDS
-  if (t > 0.2) return 2;
-#endif
-#ifdef RANDOM_VALUES
-  m->x[1] += 1e-9 * (double)(getpid() % 1000 + 1);
-#endif
+  if (HAS("STEP_FAILS")) { if (t > 0.2) return 3; }
+  if (HAS("STEP_ENDS")) { if (t > 0.2) return 2; }
+  if (HAS("RANDOM_VALUES")) { m->x[1] += 1e-9 * (double)(getpid() % 1000 + 1); }
   m->x[0] += h * m->x[1]; m->t = t + h; return OK; }
 int fmi2GetBooleanStatus(void* c, int k, int* v) { *v = 1; return OK; }
 int fmi2GetFMUstate(void* c, void** s) { if (!*s) *s = malloc(sizeof(M)); memcpy(*s, c, sizeof(M)); return OK; }
 int fmi2SetFMUstate(void* c, void* s) { M kept = *(M*)c; memcpy(c, s, sizeof(M));
-#ifdef FORGETS
-  ((M*)c)->x[1] = kept.x[1] + 1e-3;
-#endif
+  if (HAS("FORGETS")) { ((M*)c)->x[1] = kept.x[1] + 1e-3; }
   return OK; }
 int fmi2FreeFMUstate(void* c, void** s) { free(*s); *s = 0; return OK; }
 """
@@ -161,6 +124,22 @@ def saltus(*words, cwd=None, seconds=60):
                           env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0:handle_segv=0"))
 
 
+@functools.lru_cache(maxsize=None)
+def compiled():
+    with tempfile.TemporaryDirectory() as folder:
+        source, binary = Path(folder, "ball.c"), Path(folder, "ball.so")
+        source.write_text(LIBRARY)
+        subprocess.run(["cc", "-shared", "-fPIC", "-w", "-O1", source, "-o", binary, "-lm"], check=True)
+        return binary.read_bytes()
+
+
+def with_faults(*faults):
+    """The library with these faults."""
+    old, new = b"@@faults@@".ljust(64, b"\0"), ("," + ",".join(faults) + ",").encode().ljust(64, b"\0")
+    assert compiled().count(old) == 1 and len(new) == 64
+    return compiled().replace(old, new)
+
+
 def make(folder, *faults, token="TOKEN", indicators=1, interfaces=ME, states=2, xml=XML, extra=(), library=True):
     """An FMU with these faults."""
     folder = Path(tempfile.mkdtemp(dir=folder))
@@ -173,11 +152,8 @@ def make(folder, *faults, token="TOKEN", indicators=1, interfaces=ME, states=2, 
         for name, data in extra:
             archive.writestr(name, data)
         if library:
-            source, binary = folder / "ball.c", folder / "ball.so"
-            source.write_text(LIBRARY)
-            subprocess.run(["cc", "-shared", "-fPIC", "-w", "-O1", *[f"-D{f}" for f in faults], source, "-o", binary, "-lm"],
-                           check=True)
-            archive.write(binary, f"binaries/{'linux64' if os.uname().machine == 'x86_64' else 'aarch64-linux'}/ball.so")
+            place = "linux64" if os.uname().machine == "x86_64" else "aarch64-linux"
+            archive.writestr(f"binaries/{place}/ball.so", with_faults(*faults))
     return path
 
 

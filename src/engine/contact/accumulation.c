@@ -10,6 +10,7 @@
 #include "engine/run/run.h"
 
 #include <float.h>
+#include <math.h>
 
 #define SEQUENCE     8     // firings at steady ratios that are one
 #define SUSPECT      5     // firings at steady ratios that may become a sequence
@@ -84,7 +85,7 @@ static bool is_slow(EngSim* sim, uint32_t transition) {
   EngAccumulation* times = &sim->contact.accumulations[transition];
   double leaves = -sim->detect.gdot[gap];
   times->fastest = fmax(times->fastest, fmax(leaves, approach_speed(sim, gap)));
-  return leaves <= SLOW * times->fastest;
+  return leaves <= fmax(SLOW, sqrt(sim->contact.accuracy)) * times->fastest;
 }
 
 static SltStatus accumulates(EngSim* sim, uint32_t transition) {

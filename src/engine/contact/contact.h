@@ -58,7 +58,8 @@ typedef struct EngContactRoom {
   EngAccumulation* accumulations;  // per transition
   uint32_t accumulating;           // transition whose firings do in this instant; MODEL_NONE...
   bool accumulating_impact;        // ... and whether it is an impact
-  bool holds;  // a contact was closed when the present instant began, and stays so
+  double accuracy;  // of arcs that somebody else integrates, relative to their height; else 0
+  bool holds;       // a contact was closed when the present instant began, and stays so
 } EngContactRoom;
 
 typedef enum EngZenoVerdict {

@@ -364,14 +364,15 @@ static bool ends_on_surface(EngSim* sim) {
 
 /// Whether a body that leaves with this speed and falls back with this acceleration does so before
 /// rounding can tell that it left: rounding of the gap, of the time, or of arcs as high as there
-/// were. `transition` is its impact.
+/// were (or the accuracy of those). `transition` is its impact.
 static bool flight_is_rounding(EngSim* sim, uint32_t index, uint32_t transition, double leaves,
                                double falls) {
   if (!(leaves > 0.0)) return true;
   double height = leaves * leaves / (2.0 * falls);
   double fastest = sim->contact.accumulations[transition].fastest;
   double highest = fastest * fastest / (2.0 * falls);
-  double rounding = fmax(eng_rho(sim, index), FLIGHT_ULPS * DBL_EPSILON * highest);
+  double share = fmax(FLIGHT_ULPS * DBL_EPSILON, sim->contact.accuracy);
+  double rounding = fmax(eng_rho(sim, index), share * highest);
   return height <= rounding ||
          2.0 * leaves <= falls * FLIGHT_TIMES * eng_time_resolution(sim->core.t);
 }

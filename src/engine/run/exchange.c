@@ -8,33 +8,22 @@
 #include <float.h>
 #include <math.h>
 
-#define CLEAR_ROOMS 8.0   // distances after which a relation is clear of its last crossing
-#define LEAVES_MAX  1000  // instants at one time that relations leave their boundaries in
+#define CLEAR_ROOMS      8.0    // distances after which a relation is clear of its last crossing
+#define LOCATED          128.0  // roundings of the time that integrators locate events to
+#define UNKNOWN_ACCURACY 1e-4   // of an integrator that does not tell its tolerance
+#define LEAVES_MAX       1000   // instants at one time that relations leave their boundaries in
 
 /// Indicators behind those of the relations.
 enum { FROM_SURFACES, FROM_CONTACTS, EXTRA_INDICATORS };
 
-/// Whether everything that the present mode integrates is integrated outside.
-static SltStatus check_states(EngSim* sim, const uint8_t* orders) {
-  for (uint32_t v = 0; v < sim->model->var_count; v++) {
-    const ModelVarMode* mode = &sim->core.mode->vars[v];
-    if (mode->role != MODEL_ROLE_STATE || mode->state_order <= orders[v]) continue;
-    const ModelVar* var = &sim->model->vars[v];
-    return eng_fail(sim, SLT_ERR_UNSUPPORTED, DIAG_E0806, &var->span,
-                    "the mode entered at t = %s integrates a derivative of '%.*s' that is not "
-                    "among the states that its caller integrates",
-                    eng_number(sim->core.t).text, STR_ARGS(var->name));
-  }
-  return SLT_OK;
-}
-
-SltStatus eng_exchange_begin(EngSim* sim, const uint8_t* orders) {
+SltStatus eng_exchange_begin(EngSim* sim, double accuracy) {
   EngCore* core = &sim->core;
   if (!core->started || core->failed) return SLT_ERR_ARGUMENT;
   if (sim->history.delays || sim->options.method->literal) return SLT_ERR_UNSUPPORTED;
   core->segment.valid = false;
   core->segment.trial_pending = false;
-  return check_states(sim, orders);
+  sim->contact.accuracy = accuracy > 0.0 ? accuracy : UNKNOWN_ACCURACY;
+  return SLT_OK;
 }
 
 uint32_t eng_exchange_indicator_count(const EngSim* sim) {
@@ -134,9 +123,8 @@ static double contact_indicator(EngSim* sim) {
 void eng_exchange_indicators(EngSim* sim, double* z) {
   const ModelMode* mode = sim->core.mode;
   uint32_t count = sim->model->atom_count;
-  for (uint32_t i = 0; i < count + EXTRA_INDICATORS; i++) {
+  for (uint32_t i = 0; i < count + EXTRA_INDICATORS; i++)
     z[i] = 1.0;
-  }
   if (sim->active.indicator_count) eng_evaluate_g(sim, sim->core.t, false);
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     uint32_t i = sim->active.indicators[place];
@@ -149,9 +137,17 @@ void eng_exchange_indicators(EngSim* sim, double* z) {
 
 // ---- events -------------------------------------------------------------------------------------
 
+/// Whether an indicator is about to leave its side, within what whoever located it may have left.
+static bool is_about_to(const EngSim* sim, double z, bool side, double slope) {
+  double t = sim->core.t;
+  double span = LOCATED * DBL_EPSILON * fmax(fabs(t), t - sim->core.mesh_t);
+  return (side ? slope < 0.0 : slope > 0.0) && fabs(z) <= span * fabs(slope);
+}
+
 /// The crossings at the point: relations whose indicators have changed, and those in time alone
-/// that are due. Nobody has proved that they are the first.
-static void find_crossings(EngSim* sim) {
+/// that are due. Nobody has proved that they are the first. `asked`: somebody says that there is an
+/// event here, and may stand on the boundary itself or a few roundings before it.
+static void find_crossings(EngSim* sim, bool asked) {
   const ModelMode* mode = sim->core.mode;
   double t = sim->core.t;
   sim->detect.crossing_count = 0;
@@ -164,7 +160,9 @@ static void find_crossings(EngSim* sim) {
     bool side = side_of(atom);
     bool due =
         sim->model->atoms[mode->atoms[i]].time_only && t >= atom->t_linear - eng_time_resolution(t);
-    if (!due && (indicator_of(sim, atom, sim->detect.g[i]) > 0.0) == side) continue;
+    double z = indicator_of(sim, atom, sim->detect.g[i]);
+    bool met = (z > 0.0) != side || (asked && is_about_to(sim, z, side, sim->detect.gdot[i]));
+    if (!due && !met) continue;
     sim->detect.crossings[sim->detect.crossing_count++] =
         (EngCrossing){.index = i,
                       .t = t,
@@ -176,10 +174,10 @@ static void find_crossings(EngSim* sim) {
 }
 
 /// What is due at the point: marks it for the instant that follows.
-static bool is_due(EngSim* sim) {
+static bool is_due(EngSim* sim, bool asked) {
   EngCore* core = &sim->core;
   if (core->full_stale) eng_evaluate_full(sim, core->t);
-  find_crossings(sim);
+  find_crossings(sim, asked);
   core->exit.pending = surface_indicator(sim) <= 0.0;
   core->contact.lifts = contact_indicator(sim) <= 0.0;
   // what ends a constrained motion comes first, as it does on a trial
@@ -218,12 +216,20 @@ static SltStatus project(EngSim* sim, bool* moved) {
   return SLT_OK;
 }
 
+/// The caller has come to the point. Its steps are those of the run: what chatters is told by them.
+static void end_step(EngSim* sim) {
+  EngCore* core = &sim->core;
+  if (core->t > core->mesh_t) sim->stepper->counters.steps++;
+  core->mesh_t = core->t;
+  if (core->contact.active) eng_contact_begin(sim, core->t, sim->x);
+}
+
 SltStatus eng_exchange_step(EngSim* sim, bool* event) {
   EngCore* core = &sim->core;
   *event = false;
   if (core->failed) return SLT_ERR_ARGUMENT;
   // the point of an event is left to it
-  if (is_due(sim)) {
+  if (is_due(sim, false)) {
     sim->detect.crossing_count = 0;
     *event = true;
     return SLT_OK;
@@ -233,8 +239,7 @@ SltStatus eng_exchange_step(EngSim* sim, bool* event) {
   if (core->t > core->mesh_t) sim->stepper->control.h_next = core->t - core->mesh_t;
   num_stepper_cover(sim->stepper, sim->x);
   eng_atoms_mesh(sim);
-  core->mesh_t = core->t;
-  if (core->contact.active) eng_contact_begin(sim, core->t, sim->x);
+  end_step(sim);
   *event |= is_met(sim);
   return SLT_OK;
 }
@@ -251,7 +256,7 @@ static double next_time(const EngSim* sim) {
 
 static SltStatus carry_out(EngSim* sim, bool* fired) {
   EngCore* core = &sim->core;
-  bool due = is_due(sim);
+  bool due = is_due(sim, true);
   // times of callers are sums of steps: what is due within rounding is due
   double next = eng_queue_next(sim);
   if (next <= core->t + eng_time_resolution(core->t)) {
@@ -268,22 +273,23 @@ static SltStatus carry_out(EngSim* sim, bool* fired) {
   return SLT_OK;
 }
 
-SltStatus eng_exchange_event(EngSim* sim, const uint8_t* orders, double* next) {
+SltStatus eng_exchange_event(EngSim* sim, double* next, bool* restarts) {
   EngCore* core = &sim->core;
   bool fired = false;
   *next = (double)INFINITY;
+  *restarts = false;
   if (core->failed) return SLT_ERR_ARGUMENT;
   if (core->ended) return SLT_END;
+  core->step.open = false;
   SltStatus status = carry_out(sim, &fired);
+  *restarts = core->step.open;
   if (status >= 0 && sim->report.trace_lost) status = eng_trace_fail(sim);
-  if (status >= 0) status = check_states(sim, orders);
   if (status < 0) {
     core->failed = true;
     return status;
   }
   if (core->full_stale) eng_evaluate_full(sim, core->t);
-  core->mesh_t = core->t;
-  if (core->contact.active) eng_contact_begin(sim, core->t, sim->x);
+  end_step(sim);
   *next = next_time(sim);
   return core->ended ? SLT_END : SLT_OK;
 }
