@@ -9,6 +9,7 @@
 #define SAME_UNIT  1e-9  // relative
 #define DEPTH_MAX  20u   // parentheses
 #define NUMBER_MAX 1e30
+#define POWER_MAX  100.0
 
 typedef struct NamedUnit {
   const char* name;
@@ -136,6 +137,12 @@ static double read_number(UnitText* t, bool allow_sign) {
   return value;
 }
 
+static double read_exponent(UnitText* t) {
+  double exponent = read_number(t, true);
+  t->ok = t->ok && fabs(exponent) <= POWER_MAX;
+  return exponent;
+}
+
 static Unit read_product(UnitText* t);
 
 static Unit read_single(UnitText* t) {
@@ -165,10 +172,10 @@ static Unit read_factor(UnitText* t) {
   if (!t->ok || t->at == t->end) return unit;
   if (*t->at == '^') {
     t->at++;
-    return unit_power(unit, read_number(t, true));
+    return unit_power(unit, read_exponent(t));
   }
   bool power = *t->at == '-' || is_digit(*t->at);  // m2, s-1
-  return power ? unit_power(unit, read_number(t, true)) : unit;
+  return power ? unit_power(unit, read_exponent(t)) : unit;
 }
 
 static Unit read_product(UnitText* t) {

@@ -33,11 +33,30 @@ typedef struct Quantity {
   Span span;  // where it was found
 } Quantity;
 
+/// What a parameter or a local name of a function stands for in the call that is looked at.
+typedef struct Binding {
+  Str name;
+  Known known;
+} Binding;
+
+/// A call that was looked at: the same arguments give the same unit within one pass.
+typedef struct Call {
+  const AstFunction* function;
+  const Known* args;
+  Known result;
+} Call;
+
 typedef struct Checker {
   Arena* arena;
   DiagList* diags;
   NameTable names;
   BASE_VEC(Quantity) quantities;  // by name id
+  BASE_VEC(const AstFunction*) functions;
+  BASE_VEC(Binding) bindings;
+  BASE_VEC(Call) calls;         // of this pass
+  uint32_t scope;               // the first binding of the function around the present expression
+  const AstExpr* call;          // of that function
+  const AstInstance* instance;  // the part around the present statement
   TextBuffer key;
   bool partial;  // a sum with unknown terms has the unit of the others
   bool report;   // the last pass
@@ -100,12 +119,19 @@ static Quantity* quantity_of(Checker* c, const AstName* name) {
   return &c->quantities.data[id];
 }
 
-/// The unit of the derivative of an order; negative orders go back.
-static Known derivative(Known known, double order) {
+/// The unit of the derivative of an order; negative orders go back. A unit that is no product of
+/// base units keeps its name: the derivative of km is km/s, not 1000*m/s.
+static Known derivative(Checker* c, Known known, double order) {
   if (known.kind != KNOWN_UNIT || order == 0.0) return known;
+  TextBuffer written = {.arena = c->arena};
+  bool odd = known.unit.factor != 1.0 && known.written.length && fabs(order) == 1.0;
+  if (odd) {
+    text_append(&written, known.written);
+    text_append_c(&written, order > 0.0 ? "/s" : "*s");
+  }
   known.unit.power[UNIT_SECOND] -= order;
   known.unit.offset = (double)NAN;
-  known.written = (Str){0};
+  known.written = text_str(&written);
   return known;
 }
 
@@ -113,7 +139,7 @@ static Known derivative(Known known, double order) {
 static void learn(Checker* c, const AstName* name, uint32_t order, Known known, Span span) {
   Quantity* q = quantity_of(c, name);
   if (known.kind != KNOWN_UNIT || q->known.kind == KNOWN_UNIT) return;
-  *q = (Quantity){derivative(known, -(double)order), span};
+  *q = (Quantity){derivative(c, known, -(double)order), span};
   c->changed = true;
 }
 
@@ -122,12 +148,22 @@ static void learn(Checker* c, const AstName* name, uint32_t order, Known known, 
 
 static Known known_of(Checker* c, const AstExpr* e);
 
+/// Where a mistake was met: the call of the function and the part that it stands in.
+static void note_place(Checker* c, Diag* diag) {
+  if (c->call) diag_note(c->diags, diag, c->call->span, "the function is called here");
+  if (c->instance) {
+    diag_note(c->diags, diag, c->instance->span, "in the part '%.*s' that is made here",
+              STR_ARGS(c->instance->type.head));
+  }
+}
+
 static void report_sides(Checker* c, Span span, const char* what, Known a, Known b) {
   if (!c->report || unit_equal(a.unit, b.unit)) return;
   Str left = known_text(c, &a);
   Str right = known_text(c, &b);
   Diag* diag = diag_add(c->diags, DIAG_E0315, span, "%s are in '%.*s' and in '%.*s'", what,
                         STR_ARGS(left), STR_ARGS(right));
+  note_place(c, diag);
   if (!unit_same_dimension(a.unit, b.unit)) return;
   a.unit.offset = b.unit.offset;
   diag_hint(c->diags, diag,
@@ -195,42 +231,195 @@ static bool is_one_of(Str name, const char* const* words, size_t count) {
   return false;
 }
 
-/// An argument that must be a pure number.
-static void check_pure(Checker* c, Str function, const AstExpr* argument, Known known) {
-  if (known.kind != KNOWN_UNIT || !c->report || unit_equal(known.unit, unit_one())) return;
+/// Something that must have a given unit: a pure number, a time.
+static void check_given(Checker* c, const char* what, Str name, const AstExpr* e, Unit wanted) {
+  Known known = known_of(c, e);
+  if (known.kind != KNOWN_UNIT || !c->report || unit_equal(known.unit, wanted)) return;
   Str text = known_text(c, &known);
-  diag_add(c->diags, DIAG_E0315, argument->span, "'%.*s' takes a number, and this is in '%.*s'",
-           STR_ARGS(function), STR_ARGS(text));
+  Diag* diag = diag_add(c->diags, DIAG_E0315, e->span, what, STR_ARGS(name), STR_ARGS(text));
+  note_place(c, diag);
+  if (!unit_same_dimension(known.unit, wanted)) return;
+  if (unit_equal(wanted, unit_one())) {
+    diag_hint(c->diags, diag,
+              "numbers are not converted: give an angle in 'rad', a share as it is");
+    return;
+  }
+  diag_hint(c->diags, diag, "numbers are not converted: give it in '%.*s'",
+            STR_ARGS(unit_text(c->arena, wanted)));
+}
+
+static void check_pure(Checker* c, Str function, const AstExpr* argument) {
+  check_given(c, "'%.*s' takes a number, and this is in '%.*s'", function, argument, unit_one());
+}
+
+/// Times of `at`, `each`, `after` and `delay`, where there is one.
+static void check_time(Checker* c, const char* word, const AstExpr* time) {
+  if (!time) return;
+  Unit second = {.power[UNIT_SECOND] = 1.0, .factor = 1.0};
+  check_given(c, "the time of '%.*s' is in 's', and this is in '%.*s'", str_from_c(word), time,
+              second);
+}
+
+/// An exponent that is written as a number: 2, -1, 1/2, (-1/2).
+static bool exponent_value(const AstExpr* e, double* value) {
+  if (e->kind == AST_NUMBER && !e->as.unit_span.end) {
+    *value = e->as.number;
+    return true;
+  }
+  if (e->kind == AST_UNARY) {
+    bool good = exponent_value(e->as.unary.operand, value);
+    if (e->as.unary.op == AST_UNARY_MINUS) *value = -*value;
+    return good && e->as.unary.op != AST_UNARY_NOT;
+  }
+  bool fraction = e->kind == AST_CHAIN && e->as.chain.links.count == 2 &&
+                  e->as.chain.links.data[1].op == AST_OP_DIV;
+  double below = 1.0;
+  if (!fraction || !exponent_value(e->as.chain.links.data[0].operand, value) ||
+      !exponent_value(e->as.chain.links.data[1].operand, &below)) {
+    return false;
+  }
+  *value /= below;
+  return below != 0.0;
+}
+
+static Known known_of_power(Checker* c, const AstExpr* base, const AstExpr* exponent) {
+  Known known = known_of(c, base);
+  double value = 0.0;
+  if (exponent_value(exponent, &value)) return raise(known, value);
+  check_given(c, "%.*san exponent is a number, and this is in '%.*s'", STR_LIT(""), exponent,
+              unit_one());
+  return known.kind == KNOWN_NUMBER ? plain : nothing;
+}
+
+// ---------------------------------------------------------------------------------------------
+// functions of the model: what their bodies say of the units of the arguments
+
+static const AstFunction* find_function(const Checker* c, const AstName* callee, uint32_t args) {
+  if (callee->indices.count || callee->member) return NULL;
+  for (uint32_t i = 0; i < c->functions.count; i++) {
+    const AstFunction* f = c->functions.data[i];
+    if (str_equal(f->name.head, callee->head) && f->parameters.count == args) return f;
+  }
+  return NULL;
+}
+
+static bool same_known(const Known* a, const Known* b) {
+  if (a->kind != b->kind) return false;
+  return a->kind != KNOWN_UNIT ||
+         (unit_equal(a->unit, b->unit) && isnan(a->unit.offset) == isnan(b->unit.offset));
+}
+
+static const Call* find_call(const Checker* c, const AstFunction* f, const Known* args) {
+  for (uint32_t i = 0; i < c->calls.count; i++) {
+    const Call* call = &c->calls.data[i];
+    bool same = call->function == f;
+    for (uint32_t k = 0; same && k < f->parameters.count; k++) {
+      same = same_known(&call->args[k], &args[k]);
+    }
+    if (same) return call;
+  }
+  return NULL;
+}
+
+static Known known_of_user_call(Checker* c, const AstExpr* e, const AstFunction* f) {
+  uint32_t count = f->parameters.count;
+  Known* args = ARENA_ARRAY(c->arena, Known, count + 1);
+  for (uint32_t i = 0; i < count; i++) {
+    args[i] = known_of(c, e->as.call.args.data[i]);
+  }
+  const Call* known = find_call(c, f, args);
+  if (known) return known->result;
+  // a function that calls itself, which is an error elsewhere, finds itself without a result
+  uint32_t place = c->calls.count;
+  base_vec_push(c->arena, &c->calls, ((Call){f, args, nothing}));
+  uint32_t outer_scope = c->scope;
+  const AstExpr* outer_call = c->call;
+  uint32_t begin = c->bindings.count;
+  for (uint32_t i = 0; i < count; i++) {
+    base_vec_push(c->arena, &c->bindings, ((Binding){f->parameters.data[i].head, args[i]}));
+  }
+  c->scope = begin;
+  c->call = e;
+  for (uint32_t i = 0; i < f->locals.count; i++) {
+    const AstDefinition* local = &f->locals.data[i];
+    Known value = known_of(c, local->value);
+    base_vec_push(c->arena, &c->bindings, ((Binding){local->names.data[0].head, value}));
+  }
+  Known result = known_of(c, f->result);
+  c->bindings.count = begin;
+  c->scope = outer_scope;
+  c->call = outer_call;
+  c->calls.data[place].result = result;
+  return result;
+}
+
+/// A parameter or local name of the function around, if this is one.
+static const Known* find_binding(const Checker* c, const AstName* name) {
+  for (uint32_t i = c->bindings.count; c->call && i > c->scope; i--) {
+    if (ast_name_is_word(name, c->bindings.data[i - 1].name)) return &c->bindings.data[i - 1].known;
+  }
+  return NULL;
+}
+
+// ---------------------------------------------------------------------------------------------
+// functions of the language
+
+static Known known_of_special(Checker* c, Str name, const AstExprList* args, Known first) {
+  double number = 1.0;
+  if (str_equal(name, STR_LIT("sqrt")) && args->count == 1) return raise(first, 0.5);
+  if (str_equal(name, STR_LIT("pow")) && args->count == 2) {
+    return known_of_power(c, args->data[0], args->data[1]);
+  }
+  if (str_equal(name, STR_LIT("root")) && args->count == 2) {
+    return exponent_value(args->data[1], &number) && number != 0.0 ? raise(first, 1.0 / number)
+                                                                   : nothing;
+  }
+  if (str_equal(name, STR_LIT("der")) && args->count > 0) {
+    bool known = args->count == 1 || exponent_value(args->data[1], &number);
+    return known ? derivative(c, first, number) : nothing;
+  }
+  if (str_equal(name, STR_LIT("delay")) && args->count > 1) {
+    check_time(c, "delay", args->data[1]);
+    return first;
+  }
+  return str_equal(name, STR_LIT("sign")) ? plain : nothing;
 }
 
 static Known known_of_call(Checker* c, const AstExpr* e) {
   static const char* const keeps[] = {"abs",   "min",   "max",     "noEvent", "pre",        "post",
                                       "clamp", "mod",   "floor",   "ceil",    "round",      "trunc",
                                       "rem",   "hypot", "uniform", "normal",  "exponential"};
-  static const char* const pure[] = {"sin",  "cos",  "tan",  "tg",  "exp",   "ln",   "log10",
-                                     "sinh", "cosh", "tanh", "erf", "gamma", "asin", "acos"};
+  static const char* const ratios[] = {"atan2", "quotient"};
+  static const char* const pure[] = {"sin",   "cos",  "tan",  "tg",    "exp",   "ln",
+                                     "log10", "sinh", "cosh", "tanh",  "erf",   "gamma",
+                                     "asin",  "acos", "atan", "asinh", "acosh", "atanh",
+                                     "sec",   "csc",  "cot",  "ctg",   "log",   "factorial"};
   Str name = e->as.call.callee->head;
   const AstExprList* args = &e->as.call.args;
+  const AstFunction* own = find_function(c, e->as.call.callee, args->count);
+  if (own) return known_of_user_call(c, e, own);
   bool kept = is_one_of(name, keeps, SLT_COUNT(keeps));
+  bool ratio = is_one_of(name, ratios, SLT_COUNT(ratios));
   bool number = is_one_of(name, pure, SLT_COUNT(pure));
   Known total = plain;
   Known first = plain;
   for (uint32_t i = 0; i < args->count; i++) {
+    if (number) check_pure(c, name, args->data[i]);
+    if (number) continue;
     Known next = known_of(c, args->data[i]);
     if (i == 0) first = next;
-    if (kept) total = meet(c, total, next, e->span, "the arguments");
-    if (number) check_pure(c, name, args->data[i], next);
+    if (kept || ratio) total = meet(c, total, next, e->span, "the arguments");
   }
-  if (kept || number) return total;
-  if (str_equal(name, STR_LIT("sqrt")) && args->count == 1) return raise(first, 0.5);
-  if (str_equal(name, STR_LIT("delay"))) return first;
-  return str_equal(name, STR_LIT("sign")) ? plain : nothing;
+  if (ratio) return plain;
+  return kept || number ? total : known_of_special(c, name, args, first);
 }
 
 static Known known_of_name(Checker* c, const AstExpr* e) {
   const AstName* name = &e->as.name.name;
+  const Known* bound = find_binding(c, name);
+  if (bound) return derivative(c, *bound, e->as.name.order);
   const Quantity* q = quantity_of(c, name);
-  if (q->known.kind == KNOWN_UNIT) return derivative(q->known, e->as.name.order);
+  if (q->known.kind == KNOWN_UNIT) return derivative(c, q->known, e->as.name.order);
   if (ast_name_is_word(name, STR_LIT("time")) || ast_name_is_word(name, STR_LIT("t0"))) {
     Known seconds = {.kind = KNOWN_UNIT, .unit = {.power[UNIT_SECOND] = 1.0, .factor = 1.0}};
     return seconds;
@@ -254,12 +443,7 @@ static Known known_of(Checker* c, const AstExpr* e) {
                 known_of(c, e->as.conditional.else_value), e->span, "the values");
   case AST_ATOM: return known_of(c, e->as.atom.condition);
   case AST_UNARY: return known_of(c, e->as.unary.operand);
-  case AST_POWER: {
-    const AstExpr* exponent = e->as.power.exponent;
-    Known base = known_of(c, e->as.power.base);
-    if (exponent->kind == AST_NUMBER) return raise(base, exponent->as.number);
-    return base.kind == KNOWN_NUMBER ? plain : nothing;
-  }
+  case AST_POWER: return known_of_power(c, e->as.power.base, e->as.power.exponent);
   case AST_CHAIN: return known_of_chain(c, e);
   case AST_ERROR:
   case AST_QUALIFIED: break;
@@ -325,7 +509,7 @@ static void expect(Checker* c, const AstExpr* e, Known known) {
 static void check_value(Checker* c, const AstName* name, uint32_t order, const AstExpr* value,
                         Span span) {
   Known given = known_of(c, value);
-  Known known = derivative(quantity_of(c, name)->known, order);
+  Known known = derivative(c, quantity_of(c, name)->known, order);
   if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
     report_sides(c, span, "the sides", known, given);
   } else {
@@ -383,7 +567,12 @@ static void check_attributes(Checker* c, const AstStatement* s) {
     if (!str_equal(setting->key, STR_LIT("unit")) || setting->values.count != 1) continue;
     const AstValue* value = &setting->values.data[0];
     if (value->expr) continue;
-    learn(c, &s->as.attributes.name, 0, read_unit(c, value->text, value->span), setting->span);
+    Known given = read_unit(c, value->text, value->span);
+    Known known = quantity_of(c, &s->as.attributes.name)->known;
+    if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
+      report_sides(c, setting->span, "the values and this attribute", known, given);
+    }
+    learn(c, &s->as.attributes.name, 0, given, setting->span);
   }
 }
 
@@ -421,12 +610,23 @@ static void check_statement(Checker* c, const AstStatement* s) {
     break;
   case AST_STATE: check_state(c, s->as.state); break;
   case AST_AUTOMATON: check_block(c, &s->as.automaton.body); break;
-  case AST_AT: check_block(c, &s->as.at.body); break;
+  case AST_AT:
+    check_time(c, "at", s->as.at.time);
+    check_time(c, "each", s->as.at.each);
+    check_block(c, &s->as.at.body);
+    break;
   case AST_AFTER:
+    check_time(c, "after", s->as.after->delay);
     known_of(c, s->as.after->condition);
     check_block(c, &s->as.after->body);
     break;
-  case AST_INSTANCE: check_block(c, &s->as.instances.data[0].body); break;
+  case AST_INSTANCE: {
+    const AstInstance* around = c->instance;
+    c->instance = &s->as.instances.data[0];
+    check_block(c, &s->as.instances.data[0].body);
+    c->instance = around;
+    break;
+  }
   case AST_CONNECT: check_connect(c, &s->as.connect.connections); break;
   case AST_INVARIANT: known_of(c, s->as.invariant); break;
   case AST_ENERGY: known_of(c, s->as.energy); break;
@@ -467,18 +667,30 @@ static LismaUnits* collect(Checker* c) {
   return units;
 }
 
+/// The functions of the model, also those of its parts.
+static void collect_functions(Checker* c, const AstBlock* block) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    if (s->kind == AST_FUNCTION) base_vec_push(c->arena, &c->functions, s->as.function);
+    if (s->kind == AST_INSTANCE) collect_functions(c, &s->as.instances.data[0].body);
+  }
+}
+
 const LismaUnits* lisma_check_units(Arena* arena, const AstModel* model, DiagList* diags) {
   if (!model->has_units) return NULL;
   Checker c = {.arena = arena, .diags = diags, .changed = true, .key.arena = arena};
   names_init(&c.names, arena);
+  collect_functions(&c, &model->body);
   for (uint32_t pass = 0; pass < PASSES_MAX && c.changed; pass++) {
     c.changed = false;
+    c.calls.count = 0;
     check_block(&c, &model->body);
     if (!c.changed && !c.partial) c.partial = c.changed = true;
   }
   c.partial = true;
   if (!c.any) return NULL;
   c.report = true;
+  c.calls.count = 0;
   check_block(&c, &model->body);
   return collect(&c);
 }

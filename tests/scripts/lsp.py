@@ -284,7 +284,7 @@ class Lsp(unittest.TestCase):
         editor = self.editor()
         editor.open('x(t0) = 1 "km";  x\' = v;  v(t0) = 0;\n')
         self.assertIn("in km", editor.about("hover", 0, 0)["contents"]["value"])
-        self.assertIn("in 1000*m/s", editor.about("hover", 0, 22)["contents"]["value"])
+        self.assertIn("in km/s", editor.about("hover", 0, 22)["contents"]["value"])
 
     def test_completion(self):
         editor = self.editor()

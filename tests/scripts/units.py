@@ -59,6 +59,30 @@ class Units(unittest.TestCase):
                 self.assertLessEqual(abs(value - right), 1e-13 * abs(right), texts)
             self.assertEqual(units, ["s"] + [name.split(" in ")[1] for name in names])
 
+    def test_through_functions(self):
+        declared = ('function kin(m, v) = m*v^2/2; function twice(a) { b = a + a; return b; } const m = 2 "kg", v = 3 "m/s", L = 4 "m^2";'
+                    "const n = 2; ")
+        right = ('E = kin(m, v) + 1 "J";', 'a = twice(m) + 1 "kg"; b = twice(v) + 1 "m/s";', 'a = L^(1/2) + 1 "m";', 'a = L^-1 + 1 "1/m^2";',
+                 'a = root(L, 2) + 1 "m";', 'a = pow(L, 2) + 1 "m^4";', 'a = v^n;', 'x(t0) = 0 "m"; x\' = v; w = der(x) + 1 "m/s";',
+                 'x(t0) = 0 "m"; at 2 "s" { set x = 1 "m"; } y = delay(x, 0.5 "s") + 1 "m";', "a = atan2(v, v) + sin(quotient(m, m));")
+        for text in right:
+            status, _, errors = self.command(declared + text, "check", "MODEL")
+            self.assertEqual((status, "E0315" in errors), (0, False), text + errors)
+        wrong = ('E = kin(m, v) + 1 "N";', 'a = twice(m) + v;', 'function f(x) = x + 1 "s"; a = f(m);', 'a = L^(1/2) + L;', "a = L^v;",
+                 "a = pow(L, v);", "a = atan2(m, v);", "a = quotient(m, v);", "a = atan(v);", "a = log(v, 2);", "a = sec(v);", "a = asinh(v);",
+                 'x(t0) = 0 "m"; x\' = v; w = der(x) + 1 "m";', 'x(t0) = 0 "m"; at 2 "min" { set x = 1 "m"; }', 'x(t0) = 0 "m"; y = delay(x, 2 "m");',
+                 'x(t0) = 0 "m"; at 1 each 1 "m" repeat * { set x = 1 "m"; }', 'x(t0) = 0 "m"; after 2 "h" [x > 1 "m"] { set x = 0 "m"; }',
+                 'x(t0) = 0 "m"; x { unit = "s"; }')
+        for text in wrong:
+            status, _, errors = self.command(declared + text, "check", "MODEL")
+            self.assertEqual((status, errors.count("error[E0315]")), (1, 1), text + errors)
+        for unit in ("m^999", "m^-1e9", "s1000", "m//s", "", "(" * 100 + "m" + ")" * 100):
+            self.assertIn("E0316", self.command('x(t0) = 1 "%s";' % unit, "check", "MODEL")[2], unit)
+        # where it stands: the call, and the instance of the part
+        errors = self.command('function f(x) = x + 1 "s"; part P { y = f(u); } P a; a.u = 1 "m";', "check", "MODEL")[2]
+        self.assertIn("the function is called here", errors)
+        self.assertIn("in the part 'P' that is made here", errors)
+
     def test_temperatures(self):
         model = 'T(t0) = 20 "degC"; F(t0) = 50 "degF"; K(t0) = 300 "K"; d = T - 5 "degC"; up = T + 5 "K"; m = (T + d)/2;'
         got, units = self.last(model, "T in K,T in degF,F in degC,F in K,K in degC,up in K,d,T,K,up,m")
@@ -124,7 +148,7 @@ class Units(unittest.TestCase):
                                          "--until", "1", "--out", "x,x in m,v,y,a.state")
         self.assertEqual(status, 0, errors)
         with open(csv, encoding="utf-8") as file:
-            self.assertEqual(file.readlines()[:2], ["time,x,x in m,v,y,a.state\n", "s,km,m,1000*m/s,,\n"])
+            self.assertEqual(file.readlines()[:2], ["time,x,x in m,v,y,a.state\n", "s,km,m,km/s,,\n"])
         with open(svg, encoding="utf-8") as file:
             picture = file.read()
         for label in (">x [km]<", ">x in m<", ">y<", ">time [s]<"):
