@@ -346,6 +346,7 @@ typedef struct AstFunction {
   AstNameList parameters;    // plain words
   AstDefinitionList locals;  // one name each
   AstExpr* result;
+  bool of_part;  // once expanded: reads the indices of the arrays around the call
 } AstFunction;
 
 /// `after delay [condition] persistent trigger { resets }`

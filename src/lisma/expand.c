@@ -214,10 +214,21 @@ static void push_instance(Expander* x, Component* u, Statements* body, Statement
   base_vec_push(x->arena, out, s);
 }
 
-/// The constants of a component and of the parts inside of it stand before the loops of its arrays.
+static void expand_functions(Expander* x, Component* u, Statements* out) {
+  for (uint32_t i = 0; i < u->table->body->statements.count && !x->stopped; i++) {
+    AstStatement s = u->table->body->statements.data[i];
+    if (s.kind != AST_FUNCTION) continue;
+    s.as.function = expand_copy_function(x, u, s.as.function);
+    base_vec_push(x->arena, out, s);
+  }
+}
+
+/// The constants and functions of a component and of the parts inside of it stand before the loops
+/// of its arrays.
 static void expand_constants(Expander* x, Component* u, Statements* out) {
   Statements constants = {0};
   expand_parameters(x, u, &constants);
+  expand_functions(x, u, &constants);
   for (uint32_t i = 0; i < u->children.count; i++) {
     if (u->children.data[i]) expand_constants(x, u->children.data[i], &constants);
   }

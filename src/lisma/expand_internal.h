@@ -19,8 +19,9 @@ typedef struct Table Table;
 typedef struct Component Component;
 
 typedef enum MemberKind {
-  MEMBER_VALUE,      // variable, macro, label, function
-  MEMBER_SHARED,     // constant, macro, table or function: what parts see of the model around them
+  MEMBER_VALUE,      // variable, macro, label
+  MEMBER_SHARED,     // constant, macro, table: what parts see of the model around them
+  MEMBER_FUNCTION,   // ... likewise
   MEMBER_PARAMETER,  // index: of the part's parameters
   MEMBER_INSTANCE,
   MEMBER_PORT,
@@ -115,6 +116,8 @@ AstName expand_end_name(NameMaker* m, const AstName* written);
 AstName expand_keep_name(Expander* x, Component* u, const AstName* written);
 /// NAME behind the prefix of a component.
 AstName expand_own_name(Expander* x, Component* u, const AstName* written);
+/// The name of a function of a component: without indices, one for all elements of an array.
+AstName expand_function_name(Expander* x, const Component* u, const AstName* written);
 
 typedef enum PathKind {
   PATH_BAD,
@@ -170,6 +173,7 @@ AstRange expand_copy_range(Expander* x, Component* u, const AstRange* range);
 
 void expand_copy_filtered(Expander* x, Component* u, const AstStatement* s, Filter filter,
                           Statements* out);
+AstFunction* expand_copy_function(Expander* x, Component* u, const AstFunction* f);
 AstBlock expand_copy_block(Expander* x, Component* u, const AstBlock* block, Filter filter);
 /// The statements that stand for an instance.
 void expand_instance(Expander* x, Component* parent, const AstInstance* instance, Statements* out);

@@ -178,6 +178,14 @@ static Path parameter_path(Expander* x, const Component* owner, const Component*
   return (Path){.kind = PATH_VALUE, .value = value};
 }
 
+/// A function of a part is one for all elements of an array, under the name without indices; what
+/// depends on the element is taken from the place of the call, which is inside of the part.
+AstName expand_function_name(Expander* x, const Component* u, const AstName* written) {
+  NameMaker m = expand_begin_name(x, &(AstName){.head = u->shared});
+  expand_append_word(&m, written->head);
+  return expand_end_name(&m, written);
+}
+
 static Path state_path(NameMaker* m, Component* from, const AstName* name, const AstName* state) {
   return (Path){.kind = PATH_STATE,
                 .name = expand_end_name(m, name),
@@ -201,6 +209,10 @@ static Path member_path(NameMaker* m, Component* owner, Component* from, const A
   }
   if (name->member) return expand_report_path(x, name, "has no members");
   if (kind == MEMBER_PARAMETER) return parameter_path(x, owner, from, name, member->index);
+  if (kind == MEMBER_FUNCTION) {
+    if (owner != from) return expand_report_path(x, name, "is a function and known inside only");
+    return (Path){.kind = PATH_NAME, .name = expand_function_name(x, owner, name)};
+  }
   expand_append_word(m, name->head);
   append_indices(m, from, name, false);
   return (Path){.kind = PATH_NAME, .name = expand_end_name(m, name)};
@@ -234,7 +246,7 @@ Path expand_find_path(Expander* x, Component* u, const AstName* name) {
   if (expand_is_own(u, name)) {
     const Member* member = expand_find_member(u->table, name->head);
     bool plain = !name->member && member->kind != MEMBER_INSTANCE && member->kind != MEMBER_PORT &&
-                 member->kind != MEMBER_PARAMETER;
+                 member->kind != MEMBER_PARAMETER && member->kind != MEMBER_FUNCTION;
     if (plain) return (Path){.kind = PATH_NAME, .name = expand_own_name(x, u, name)};
     return follow_path(x, u, name);
   }

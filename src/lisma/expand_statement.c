@@ -139,10 +139,11 @@ static void copy_goto(Expander* x, Component* u, const AstStatement* s, AstState
   bool fits = path.kind == PATH_NAME || path.kind == PATH_PART;
   *out->as.jump.automaton = fits ? path.name : expand_keep_name(x, u, automaton);
 }
-static AstFunction* copy_function(Expander* x, Component* u, const AstFunction* f) {
+AstFunction* expand_copy_function(Expander* x, Component* u, const AstFunction* f) {
   AstFunction* out = ARENA_NEW(x->arena, AstFunction);
   *out = *f;
-  out->name = expand_own_name(x, u, &f->name);
+  out->of_part = u->parent != NULL;
+  out->name = expand_function_name(x, u, &f->name);
   uint32_t mark = u->table->hidden.count;
   for (uint32_t i = 0; i < f->parameters.count; i++) {
     base_vec_push(x->arena, &u->table->hidden, f->parameters.data[i].head);
@@ -250,7 +251,10 @@ static void copy_statement(Expander* x, Component* u, const AstStatement* s, Sta
     break;
   case AST_INVARIANT: copy.as.invariant = expand_copy_expr(x, u, s->as.invariant); break;
   case AST_GOTO: copy_goto(x, u, s, &copy); break;
-  case AST_FUNCTION: copy.as.function = copy_function(x, u, s->as.function); break;
+  case AST_FUNCTION:
+    if (u->parent) return;  // stands before the loops of arrays: expand_constants()
+    copy.as.function = expand_copy_function(x, u, s->as.function);
+    break;
   case AST_PORT: expand_copy_port(x, u, s, &copy); break;
   case AST_CONNECT: expand_copy_connect(x, u, s, &copy); break;
   case AST_AFTER: copy.as.after = copy_after(x, u, s->as.after); break;

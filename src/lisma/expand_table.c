@@ -52,15 +52,15 @@ static void declare_block(Expander* x, Table* table, const AstBlock* block) {
   }
 }
 
-static void declare_shared(Expander* x, Table* table, const AstName* name) {
+static void declare_shared(Expander* x, Table* table, const AstName* name, MemberKind kind) {
   if (expand_find_member(table, name->head)) return;  // told by the resolver, where it is a mistake
-  add_member(x, table, name->head, name->span)->kind = MEMBER_SHARED;
+  add_member(x, table, name->head, name->span)->kind = (uint8_t)kind;
 }
 
 static void declare_definitions(Expander* x, Table* table, const AstDefinitionList* list) {
   for (uint32_t i = 0; i < list->count; i++) {
     for (uint32_t k = 0; k < list->data[i].names.count; k++) {
-      declare_shared(x, table, &list->data[i].names.data[k]);
+      declare_shared(x, table, &list->data[i].names.data[k], MEMBER_SHARED);
     }
   }
 }
@@ -75,8 +75,8 @@ static void declare_statement(Expander* x, Table* table, const AstStatement* s) 
   switch ((int)s->kind) {
   case AST_CONST:
   case AST_MACRO: declare_definitions(x, table, &s->as.definitions); break;
-  case AST_DATA: declare_shared(x, table, &s->as.data->name); break;
-  case AST_FUNCTION: declare_shared(x, table, &s->as.function->name); break;
+  case AST_DATA: declare_shared(x, table, &s->as.data->name, MEMBER_SHARED); break;
+  case AST_FUNCTION: declare_shared(x, table, &s->as.function->name, MEMBER_FUNCTION); break;
   case AST_INSTANCE:
     for (uint32_t i = 0; i < s->as.instances.count; i++) {
       const AstInstance* instance = &s->as.instances.data[i];
@@ -119,7 +119,7 @@ static void mention(Expander* x, Table* table, const AstName* name, bool callee)
   if (callee || expand_find_member(table, name->head)) return;
   if (!name->quoted && ast_name_is_plain(name) && lisma_is_builtin_name(name->head)) return;
   const Member* outer = expand_find_member(x->top, name->head);
-  if (outer && outer->kind == MEMBER_SHARED) return;
+  if (outer && (outer->kind == MEMBER_SHARED || outer->kind == MEMBER_FUNCTION)) return;
   add_member(x, table, name->head, name->span);
 }
 

@@ -142,6 +142,7 @@ static void init_maps(Lower* l) {
   l->terms.starts = empty;
   l->functions.prelude = empty;
   l->functions.logical = empty;
+  l->functions.results = empty;
   l->functions.parts_seen = empty;
   l->ports.ids = empty;
   l->names.pasted_units = empty;

@@ -173,8 +173,9 @@ typedef struct Local {
   Value memo;
 } Local;
 
-#define FUNCTION_NAMES_MAX 32u   // arguments and local names
-#define FUNCTION_DEPTH_MAX 100u  // functions inside of functions
+#define FUNCTION_NAMES_MAX 32u       // arguments and local names
+#define FUNCTION_DEPTH_MAX 100u      // functions inside of functions
+#define FUNCTION_WORK_MAX  5000000u  // calls from one call, each counted with those around it
 
 /// A function that is being written out.
 struct CallFrame {
@@ -190,6 +191,14 @@ typedef struct LocalMark {
   BindingMark bindings;
   CallFrame* frame;
 } LocalMark;
+
+/// A call that was written out, whose arguments were all numbers. Another one with the same
+/// arguments in the same term is the same expression.
+typedef struct KnownCall {
+  const ExprId* args;
+  uint32_t scope;
+  Value value;
+} KnownCall;
 
 /// What is known about a variable beside IrVar; by variable index.
 typedef struct VarInfo {
@@ -391,7 +400,10 @@ typedef struct LowerFunctions {
   BASE_VEC(UserFunction) user;
   Map prelude;  // name id -> user function + 1; filled when first needed
   bool prelude_read;
-  CallFrame* frame;                    // the function being written out; NULL outside of all
+  CallFrame* frame;      // the function being written out; NULL outside of all
+  uint32_t depth, work;  // calls around the present place; since the outermost one
+  Map results;           // term and function, arguments -> known call + 1
+  BASE_VEC(KnownCall) known;
   Map logical;                         // name id of a head: given a condition as its value
   BASE_VEC(const AstInstance*) parts;  // all instances that were read
   Map parts_seen;
@@ -580,6 +592,9 @@ bool resolve_eval_whole(Lower* l, const AstExpr* expr, const char* what, DiagCod
 bool resolve_eval_place(Lower* l, const AstExpr* expr, const char* what, DiagCode code,
                         double* value, bool* scaled);
 /// Value of a constant; false when it is in error, which was reported.
+/// Whether an expression says itself that it may be infinite: by `inf`, by `nan`, or by a constant
+/// that is.
+bool resolve_names_unbounded(Lower* l, const AstExpr* e);
 bool resolve_constant(Lower* l, uint32_t constant, double* value);
 /// Follow a use of a macro: false on a cycle, which is reported.
 bool resolve_enter_macro(Lower* l, uint32_t macro, Span use, BindingMark* mark);

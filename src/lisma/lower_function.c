@@ -8,6 +8,8 @@
 // Functions of the language that can be written in it are read the same way (prelude.def).
 #include "lisma/lower.h"
 
+#include <string.h>
+
 void lower_declare_function(Lower* l, const AstFunction* function) {
   uint32_t name = resolve_name(l, &function->name);
   if (name == 0) return;
@@ -145,13 +147,39 @@ static bool check_call(Lower* l, const AstExpr* call, const UserFunction* f) {
   return true;
 }
 
+/// Functions that call each other twice and more multiply where arguments differ and nothing can be
+/// shared. A call inside of others counts for all of them: its arguments are looked up through
+/// them.
+static bool count_call(Lower* l, const AstExpr* call) {
+  LowerFunctions* functions = &l->functions;
+  if (functions->depth == 0) functions->work = 0;
+  if (functions->work > FUNCTION_WORK_MAX) return false;  // told before
+  functions->work += functions->depth + 1;
+  if (functions->work <= FUNCTION_WORK_MAX) return true;
+  Diag* diag = lower_report(l, DIAG_E0721, call->span,
+                            "functions that call functions make too long an expression here");
+  diag_hint(l->diags, diag, "give what is computed several times a name: a variable of the model");
+  return false;
+}
+
+/// Which elements of arrays of parts the place of a call belongs to. The names of such indices are
+/// made by the expansion of parts, with a '#' that no text can hold.
+static void bind_elements(Lower* l, BindingMark caller) {
+  for (uint32_t i = caller.base; i < caller.count; i++) {
+    Binding binding = l->names.bindings.data[i];
+    Str name = lower_name(l, binding.name);
+    if (!memchr(name.data, '#', name.length)) continue;
+    base_vec_push(l->scratch, &l->names.bindings, binding);
+  }
+}
+
 bool lower_enter_function(Lower* l, const AstExpr* call, uint32_t function, CallFrame* frame) {
   const UserFunction* f = &l->functions.user.data[function];
   if (call->as.call.order) {
     lower_report(l, DIAG_E0306, call->span, "a function has no derivative mark");
     return false;
   }
-  if (!check_call(l, call, f)) return false;
+  if (!check_call(l, call, f) || !count_call(l, call)) return false;
   if (f->prelude) stamp(f->ast->result, call->span);
   frame->parent = l->functions.frame;
   frame->function = function;
@@ -164,19 +192,21 @@ bool lower_enter_function(Lower* l, const AstExpr* call, uint32_t function, Call
                 .base = l->names.binding_base,
                 .count = l->names.bindings.count};
   }
+  // the body sees its arguments, not the indices of the place that calls it
+  frame->mark = (BindingMark){.base = l->names.binding_base, .count = l->names.bindings.count};
+  l->names.binding_base = l->names.bindings.count;
+  if (f->ast->of_part) bind_elements(l, frame->mark);
   for (uint32_t i = 0; i < f->ast->locals.count; i++) {
     const AstDefinition* local = &f->ast->locals.data[i];
     frame->locals[frame->count++] =
         (Local){.name = names_intern(&l->m->names, local->names.data[0].head),
                 .value = local->value,
                 .frame = frame,
-                .base = l->names.bindings.count,
+                .base = l->names.binding_base,
                 .count = l->names.bindings.count};
   }
-  // the body sees its arguments, not the indices of the place that calls it
-  frame->mark = (BindingMark){.base = l->names.binding_base, .count = l->names.bindings.count};
-  l->names.binding_base = l->names.bindings.count;
   l->functions.frame = frame;
+  l->functions.depth++;
   return true;
 }
 
@@ -184,13 +214,79 @@ void lower_leave_function(Lower* l, CallFrame* frame) {
   l->names.bindings.count = frame->mark.count;
   l->names.binding_base = frame->mark.base;
   l->functions.frame = (CallFrame*)frame->parent;
+  l->functions.depth--;
+}
+
+/// The arguments of a call as far as its body reads them as numbers: false when it does otherwise.
+static bool arguments_known(const Lower* l, const CallFrame* frame, uint32_t count, ExprId* out) {
+  for (uint32_t i = 0; i < count; i++) {
+    const Local* argument = &frame->locals[i];
+    bool known =
+        argument->memo_term == l->terms.number && argument->memo_scope == lower_scope_key(l);
+    if (!known || argument->memo.type == VALUE_BAD) return false;
+    out[i] = argument->memo.e;
+  }
+  return true;
+}
+
+static uint64_t hash_arguments(const ExprId* args, uint32_t count, uint32_t scope) {
+  uint64_t hash = scope;
+  for (uint32_t i = 0; i < count; i++) {
+    hash = hash_mix(hash, args[i].index);
+  }
+  return hash;
+}
+
+/// What a call with these arguments gave before in this term, or NULL.
+static const KnownCall* find_known(const Lower* l, uint64_t key, const ExprId* args,
+                                   uint32_t count) {
+  uint64_t hash = hash_arguments(args, count, lower_scope_key(l));
+  uint32_t found = map_get(&l->functions.results, key, hash);
+  if (!found) return NULL;
+  const KnownCall* known = &l->functions.known.data[found - 1];
+  bool same = known->scope == lower_scope_key(l);
+  for (uint32_t i = 0; same && i < count; i++) {
+    same = known->args[i].index == args[i].index;
+  }
+  return same ? known : NULL;
+}
+
+static void keep_known(Lower* l, uint64_t key, const ExprId* args, uint32_t count, Value value) {
+  ExprId* kept = ARENA_ARRAY(l->scratch, ExprId, count + 1);
+  for (uint32_t i = 0; i < count; i++) {
+    kept[i] = args[i];
+  }
+  KnownCall known = {.args = kept, .scope = lower_scope_key(l), .value = value};
+  base_vec_push(l->scratch, &l->functions.known, known);
+  map_set(&l->functions.results, key, hash_arguments(args, count, known.scope),
+          l->functions.known.count);
 }
 
 Value lower_user_call(Lower* l, const AstExpr* call, uint32_t function) {
   CallFrame frame;
+  bool outermost = l->functions.depth == 0;
   if (!lower_enter_function(l, call, function, &frame)) return lower_value_bad();
-  Value value = lower_scalar(l, l->functions.user.data[function].ast->result);
+  const UserFunction* f = &l->functions.user.data[function];
+  uint32_t count = f->ast->parameters.count;
+  ExprId args[FUNCTION_NAMES_MAX];
+  uint64_t key = (uint64_t)l->terms.number << 32 | function;
+  // a body that has read its arguments as numbers does so again: they can be read beforehand
+  bool read = !outermost && map_get(&l->functions.results, key, 0) != 0;
+  for (uint32_t i = 0; read && i < count; i++) {
+    lower_local_value(l, &frame.locals[i], 0, call->span);
+  }
+  const KnownCall* known =
+      read && arguments_known(l, &frame, count, args) ? find_known(l, key, args, count) : NULL;
+  Value value = known ? known->value : lower_scalar(l, f->ast->result);
+  if (!known && !outermost && arguments_known(l, &frame, count, args)) {
+    map_set(&l->functions.results, key, 0, 1);
+    keep_known(l, key, args, count, value);
+  }
   lower_leave_function(l, &frame);
+  if (outermost) {
+    map_clear(&l->functions.results);
+    l->functions.known.count = 0;
+  }
   return value;
 }
 

@@ -109,7 +109,7 @@ static const Placement placements[] = {
     {AST_MACRO, PLACE_TOP | PLACE_PART, true, "a macro", "declare it at the top level"},
     {AST_DATA, PLACE_TOP | PLACE_PART, false, "'data'", "declare it at the top level"},
     {AST_EQUATION, PLACE_TOP | PLACE_PART | PLACE_STATE | PLACE_IF, true, "an equation",
-     "'at' holds no equations; a new value is written x(t0) = ... or set x = ..."},
+     "an event holds no equations; a new value is written x(t0) = ... or set x = ..."},
     {AST_INIT, PLACE_TOP | PLACE_PART | PLACE_STATE | PLACE_IF | PLACE_AT, true,
      "an initial value or reset", "resets belong to a state or to 'at'"},
     {AST_DELETE, PLACE_STATE | PLACE_IF, true, "'delete'",
@@ -132,7 +132,7 @@ static const Placement placements[] = {
     {AST_STOP, PLACE_STATE | PLACE_AT, false, "'stop'",
      "it belongs to the body of a state or of 'at'"},
     {AST_GOTO, PLACE_AT, false, "'goto'", "it belongs to the body of 'at'"},
-    {AST_FUNCTION, PLACE_TOP, false, "a function", "declare it at the top level"},
+    {AST_FUNCTION, PLACE_TOP | PLACE_PART, false, "a function", "declare it at the top level"},
     {AST_PART, PLACE_TOP, false, "a part", "declare it at the top level"},
     {AST_PORT, PLACE_PART, false, "a port", "it belongs to a part"},
     {AST_INSTANCE, PLACE_TOP | PLACE_PART, false, "a part",
@@ -147,7 +147,7 @@ static const char* place_text(Place place) {
   case PLACE_TOP: return "at the top level";
   case PLACE_STATE: return "in the body of a state";
   case PLACE_IF: return "in a branch of 'if'";
-  case PLACE_AT: return "in the body of 'at'";
+  case PLACE_AT: return "in the body of 'at', 'every' or 'after'";
   case PLACE_AUTOMATON: return "directly in an automaton";
   case PLACE_PART: return "in a part";
   }
