@@ -254,10 +254,9 @@ void cli_names_clear(CliNames* names) {
   *names = (CliNames){0};
 }
 
-// ---- values
-// ---------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-#define VALUE_DEPTH 100  // parentheses inside of parentheses
+#define VALUE_DEPTH 100  // signs, powers and parentheses inside of each other
 
 /// A sum being read; `ok` is false once something was not understood.
 typedef struct Formula {
@@ -268,52 +267,83 @@ typedef struct Formula {
 
 static double read_sum(Formula* f);
 
-static double read_factor(Formula* f) {
-  if (*f->at == '-') {
-    f->at++;
-    return -read_factor(f);
-  }
+static void skip_blanks(Formula* f) {
+  f->at += strspn(f->at, " \t");
+}
+
+/// Take a sign if it is the next one.
+static bool take(Formula* f, char sign) {
+  skip_blanks(f);
+  if (*f->at != sign) return false;
+  f->at++;
+  return true;
+}
+
+static double read_plain(Formula* f) {
   double value = 0.0;
-  if (*f->at == '(') {
-    f->at++;
-    f->ok = f->ok && ++f->depth < VALUE_DEPTH;
-    if (f->ok) value = read_sum(f);
+  size_t letters = 0;
+  while (isalpha((unsigned char)f->at[letters]))
+    letters++;
+  if (letters == 2 && strncmp(f->at, "pi", 2) == 0) {
+    f->at += 2;
+    return 3.14159265358979323846;
+  }
+  size_t length = strspn(f->at, "0123456789.");
+  if (length && (f->at[length] == 'e' || f->at[length] == 'E')) {
+    size_t sign = strspn(f->at + length + 1, "+-") ? 1 : 0;
+    length += 1 + sign + strspn(f->at + length + 1 + sign, "0123456789");
+  }
+  char number[64] = "";
+  if (length < sizeof number) memcpy(number, f->at, length);
+  f->ok = f->ok && length < sizeof number && cli_read_number(number, &value);
+  f->at += length;
+  return value;
+}
+
+static double read_factor(Formula* f) {
+  double value = 0.0;
+  f->ok = f->ok && ++f->depth < VALUE_DEPTH;
+  if (!f->ok) return value;
+  if (take(f, '-')) {
+    value = -read_factor(f);
     f->depth--;
-    f->ok = f->ok && *f->at++ == ')';
+    return value;
+  }
+  if (take(f, '(')) {
+    value = read_sum(f);
+    f->ok = f->ok && take(f, ')');
   } else {
-    size_t length = strspn(f->at, "0123456789.");
-    if (length && (f->at[length] == 'e' || f->at[length] == 'E')) {
-      size_t sign = strspn(f->at + length + 1, "+-") ? 1 : 0;
-      length += 1 + sign + strspn(f->at + length + 1 + sign, "0123456789");
-    }
-    char number[64] = "";
-    if (length < sizeof number) memcpy(number, f->at, length);
-    f->ok = f->ok && length < sizeof number && cli_read_number(number, &value);
-    f->at += length;
+    value = read_plain(f);
   }
-  if (f->ok && *f->at == '^') {
-    f->at++;
-    value = pow(value, read_factor(f));
-  }
+  if (f->ok && take(f, '^')) value = pow(value, read_factor(f));
+  f->depth--;
   return value;
 }
 
 static double read_product(Formula* f) {
   double value = read_factor(f);
-  while (f->ok && (*f->at == '*' || *f->at == '/')) {
-    bool times = *f->at++ == '*';
-    double factor = read_factor(f);
-    value = times ? value * factor : value / factor;
+  while (f->ok) {
+    if (take(f, '*')) {
+      value *= read_factor(f);
+    } else if (take(f, '/')) {
+      value /= read_factor(f);
+    } else {
+      break;
+    }
   }
   return value;
 }
 
 static double read_sum(Formula* f) {
   double value = read_product(f);
-  while (f->ok && (*f->at == '+' || *f->at == '-')) {
-    bool plus = *f->at++ == '+';
-    double term = read_product(f);
-    value = plus ? value + term : value - term;
+  while (f->ok) {
+    if (take(f, '+')) {
+      value += read_product(f);
+    } else if (take(f, '-')) {
+      value -= read_product(f);
+    } else {
+      break;
+    }
   }
   return value;
 }
@@ -322,6 +352,7 @@ bool cli_read_value(const char* text, double* out) {
   if (cli_read_number(text, out)) return true;
   Formula f = {.at = text, .ok = true};
   *out = read_sum(&f);
+  skip_blanks(&f);
   return f.ok && *f.at == '\0' && isfinite(*out);
 }
 
@@ -362,11 +393,17 @@ bool cli_settings_add(CliSettings* settings, const char* text) {
   double value = 0.0;
   if (!cli_read_value(equals + 1, &value)) {
     cli_error("--set %s: `%s` is no number", text, equals + 1);
-    if (strchr(equals + 1, ',')) cli_hint("write decimals with a point, e.g. 0.5");
+    if (strchr(equals + 1, ',')) {
+      cli_hint("write decimals with a point, e.g. 0.5");
+    } else {
+      cli_hint("a number, or a formula of numbers: 2.5, 1/3, 2*pi");
+    }
     return false;
   }
-  const char* begin = text;
+  const char* begin = text + strspn(text, " ");
   const char* end = equals;
+  while (end > begin && end[-1] == ' ')
+    end--;
   if (end - begin > 2 && *begin == '`' && end[-1] == '`') {
     begin++;
     end--;

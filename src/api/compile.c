@@ -132,7 +132,7 @@ SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides
     Str wanted = overrides[i].name;
     Diag* diag = diag_add(diags, DIAG_E0290, (Span){0, 0},
                           "the model has no constant '%.*s' to set", STR_ARGS(wanted));
-    uint32_t best = 3;
+    uint32_t best = wanted.length < 3 ? wanted.length : 3;  // of x nothing may be changed
     Str nearest = {NULL, 0};
     Str name = {NULL, 0};
     for (uint32_t k = 0; name_of(names, k, &name); k++) {

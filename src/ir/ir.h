@@ -69,7 +69,7 @@
   X(IR_NOISE, 2, "noise") /* normal number by seed and count, and by the seed of the run */ \
   X(IR_EXPONENTIAL, 1, "exponential") \
   X(IR_PACK, 2, "pack") /* arguments so far, one more: what a foreign function is asked with */ \
-  X(IR_EQUALS, 2, "=") /* top of an equation: left side, right side */
+  X(IR_EQUALS, 2, "=")  /* top of an equation: left side, right side */
 
 typedef enum IrOp {
 #define X(name, arity, text) name,
@@ -185,6 +185,7 @@ typedef struct IrVar {
   bool hidden;                        // made by the front end: not a column
   bool memory;                        // of a contact: the speed that its impact leaves
   bool yields;                        // force of a friction: where contacts hold too, they do
+  bool unbounded;                     // its initial value names infinity, or no number
   uint8_t max_order;                  // highest derivative order in any equation
   uint32_t unit;                      // name id, 0 none
   double nominal;                     // typical size, > 0; 0: not given
@@ -273,6 +274,7 @@ typedef struct IrAutomaton {
   bool hidden;    // helper of the front end (cells of floor, table): its events are of kind state,
                   // but it is not shown as an automaton of the model
   bool yields;    // friction: where a contact hits, it moves after the impact
+  bool ranked;    // the model gives it a priority
   IrTerm condition;      // SWITCH: truth over atoms and mode tests
   uint32_t parent_body;  // SWITCH made by an `if` block: body it stands in; else IR_NONE
   uint32_t state_begin, state_count;            // in states; index 0 is `init` (or false)
@@ -346,10 +348,10 @@ typedef struct IrData {
   uint8_t interpolation;  // IrInterpolation; of a past: linear between steps, or what they give
   bool past;
   uint32_t foreign;  // a function from outside: name of its file; 0: none
-  uint32_t var;   // a past: whose
-  IrTerm delay;   // ... and how long ago, or at most; over numbers and parameters
-  uint32_t lag;   // variable that says how long ago now; IR_NONE: it is `delay` throughout
-  IrTerm before;  // its value before the run; absent: that at the start
+  uint32_t var;      // a past: whose
+  IrTerm delay;      // ... and how long ago, or at most; over numbers and parameters
+  uint32_t lag;      // variable that says how long ago now; IR_NONE: it is `delay` throughout
+  IrTerm before;     // its value before the run; absent: that at the start
   Span span;
 } IrData;
 

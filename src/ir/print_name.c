@@ -22,7 +22,8 @@ static bool is_letter_code(uint32_t code) {
   return false;
 }
 
-/// Behind the indices `[3,4]` at `at`, or `at` itself when there are none.
+/// Behind the indices `[3,4]` at `at`, or `at` itself when there are none. A single index is pasted
+/// into a name and has no brackets, unless it is that of an element whose member follows.
 static uint32_t skip_indices(Str name, uint32_t at) {
   if (at >= name.length || name.data[at] != '[') return at;
   uint32_t i = at + 1;
@@ -34,7 +35,8 @@ static uint32_t skip_indices(Str name, uint32_t at) {
       i++;
     }
     if (i == digits || i >= name.length) return at;
-    if (name.data[i] == ']') return several ? i + 1 : at;
+    bool element = i + 1 < name.length && name.data[i + 1] == '.';
+    if (name.data[i] == ']') return several || element ? i + 1 : at;
     if (name.data[i] != ',') return at;
     several = true;
     i++;
@@ -50,15 +52,20 @@ bool ir_name_is_plain(Str name) {
     if (str_equal(name, reserved[i])) return false;
   }
   uint32_t at = 0;
+  uint32_t word = 0;  // where the present one of `part.member` begins
   while (at < name.length) {
     uint32_t code = 0;
     uint32_t step = utf8_decode(name.data + at, name.length - at, &code);
     bool letter = step && is_letter_code(code);
-    if (letter || (step && at > 0 && is_digit_code(code))) {
+    if (letter || (step && at > word && is_digit_code(code))) {
       at += step;
       continue;
     }
-    uint32_t behind = at > 0 ? skip_indices(name, at) : at;
+    if (code == '.' && at > word && at + 1 < name.length) {
+      word = ++at;
+      continue;
+    }
+    uint32_t behind = at > word ? skip_indices(name, at) : at;
     if (behind == at) return false;
     at = behind;
   }

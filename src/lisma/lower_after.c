@@ -130,6 +130,12 @@ void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
   Scope scope = {.kind = SCOPE_ACTION, .literal = true, .automaton = IR_NONE};
   IrTerm value = lower_term(l, after->delay, scope, NULL);
   if (!ir_term_present(value)) return;
+  double number = 0.0;
+  if (resolve_term_value(l, value, &number) && !(number >= 0.0)) {
+    lower_report(l, DIAG_E0410, after->delay->span,
+                 "the delay of 'after' must be at least 0; here it is %.*s",
+                 STR_ARGS(lower_number_text(l, number)));
+  }
   uint32_t kept_count = after->trigger ? l->automata.actions.count : 0;
   IrAction* kept = ARENA_ARRAY(l->scratch, IrAction, kept_count + 1);
   if (after->trigger) keep_values(l, kept, span);

@@ -195,6 +195,7 @@ static void add_start(Lower* l, const AstInit* item, uint32_t var) {
   IrTerm value = lower_term(l, item->value, scope, NULL);
   l->names.vars.data[var].flags |= item->guess ? VAR_GUESS : VAR_FIXED;
   if (!ir_term_present(value)) return;
+  l->m->vars.data[var].unbounded |= resolve_names_unbounded(l, item->value);
   IrStart start = {.var = var,
                    .order = (uint8_t)item->order,
                    .kind = item->guess ? IR_START_GUESS : IR_START_FIXED,

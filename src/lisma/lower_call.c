@@ -167,8 +167,10 @@ static Value table_bound(Lower* l, double x) {
   return (Value){.e = ir_term_number(&l->terms.builder, x), .type = VALUE_NUMBER};
 }
 
-/// The argument of a table by what holds beyond its ends; `word` is the third argument.
-static Value table_argument(Lower* l, const AstExpr* word, uint32_t data, Value x, Span span) {
+/// The argument of a table by what holds beyond its ends; `word` is the third argument. Where that
+/// is an error, `outside` is the condition that it is met.
+static Value table_argument(Lower* l, const AstExpr* word, uint32_t data, Value x, Span span,
+                            ExprId* outside) {
   IrData table = l->m->data.data[data];
   Value first = table_bound(l, table.x[0]);
   Value last = table_bound(l, table.x[table.count - 1]);
@@ -190,12 +192,9 @@ static Value table_argument(Lower* l, const AstExpr* word, uint32_t data, Value 
     return inside;
   }
   if (name && ast_name_is_word(name, STR_LIT("error"))) {
-    // no number beyond the ends: the run says so
     ExprId early = lower_op(l, IR_LT, x.e, first.e);
     ExprId late = lower_op(l, IR_GT, x.e, last.e);
-    ExprId outside = lower_op(l, IR_OR, early, late);
-    ExprId nothing = ir_term_number(&l->terms.builder, (double)NAN);
-    x.e = ir_node(&l->m->pool, IR_SELECT, outside, nothing, x.e);
+    *outside = lower_op(l, IR_OR, early, late);
     return x;
   }
   lower_report(l, DIAG_E0310, word->span,
@@ -237,11 +236,17 @@ static Value lower_table_call(Lower* l, const AstExpr* expr, const Function* fun
     return lower_value_bad();
   }
   if (argument.type == VALUE_BAD) return argument;
+  ExprId outside = {0};
   if (args->count == 3) {
-    argument = table_argument(l, args->data[2], symbol.index, argument, expr->span);
+    argument = table_argument(l, args->data[2], symbol.index, argument, expr->span, &outside);
     if (argument.type == VALUE_BAD) return argument;
   }
-  return lower_table(l, symbol.index, argument, expr->span);
+  Value value = lower_table(l, symbol.index, argument, expr->span);
+  if (outside.index == 0 || value.type == VALUE_BAD) return value;
+  // no number beyond the ends: the run says so
+  ExprId nothing = ir_term_number(&l->terms.builder, (double)NAN);
+  value.e = ir_node(&l->m->pool, IR_SELECT, outside, nothing, value.e);
+  return value;
 }
 
 static Value lower_special(Lower* l, const AstExpr* expr, const Function* function) {

@@ -247,10 +247,30 @@ static bool read_rows(Lower* l, DataReader* r, const DataOptions* options, Span 
   return false;
 }
 
+/// The folder of an included file, as seen from the model's; empty for the model itself.
+static Str included_folder(const Lower* l, uint32_t offset) {
+  const SourcePart* part = source_part(l->source, offset);
+  if (!part) return (Str){0};
+  uint32_t model = l->source->name.length;
+  while (model && l->source->name.data[model - 1] != '/') {
+    model--;
+  }
+  Str folder = {part->name.data + model, part->name.length - model};
+  while (folder.length && folder.data[folder.length - 1] != '/') {
+    folder.length--;
+  }
+  return folder;
+}
+
 static bool load(Lower* l, const AstData* data, Str* content) {
   if (!l->options->load_file) {
     lower_report(l, DIAG_E0211, data->file_span, "data files cannot be read here");
     return false;
+  }
+  Str folder = included_folder(l, data->file_span.begin);
+  if (folder.length && data->file.length && data->file.data[0] != '/') {
+    Str beside = str_format(l->scratch, "%.*s%.*s", STR_ARGS(folder), STR_ARGS(data->file));
+    if (l->options->load_file(l->options->user, beside, l->scratch, content) >= 0) return true;
   }
   Str file = str_copy(l->scratch, data->file);
   SltStatus status = l->options->load_file(l->options->user, file, l->scratch, content);
@@ -258,7 +278,10 @@ static bool load(Lower* l, const AstData* data, Str* content) {
   Diag* diag = lower_report(l, DIAG_E0211, data->file_span, "the file '%.*s' cannot be read%s",
                             STR_ARGS(file), file_problem(status));
   bool searched = status == SLT_ERR_IO || status == SLT_ERR_NOT_FOUND;
-  if (searched) diag_hint(l->diags, diag, "it is looked for in the folder of the model");
+  if (searched)
+    diag_hint(l->diags, diag, "%s",
+              folder.length ? "it is looked for beside this file and beside the model"
+                            : "it is looked for in the folder of the model");
   return false;
 }
 

@@ -410,6 +410,9 @@ static void order_by_appearance(Lower* l) {
   for (uint32_t i = 0; i < m->automata.count; i++) {
     m->automata.data[order ? order[i] : i].appearance = i;
   }
+  for (uint32_t i = 0; i < l->automata.automaton_priorities.count; i++) {
+    m->automata.data[l->automata.automaton_priorities.data[i].index].ranked = true;
+  }
   for (uint32_t i = 0; i < m->actions.count; i++) {
     m->actions.data[i].appearance = i;
   }

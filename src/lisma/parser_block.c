@@ -365,7 +365,7 @@ static void check_heading(Parser* p) {
   }
 }
 
-/// `every P { ... }` is `at t0 each P repeat * { ... }`.
+/// `every P { ... }` is `at t0 each P repeat * { ... }`; `every P repeat N` ends.
 bool parser_every(Parser* p, const BlockFrame* frame, AstStatement* out) {
   Span word = p->tok.span;
   parser_advance(p);
@@ -373,9 +373,9 @@ bool parser_every(Parser* p, const BlockFrame* frame, AstStatement* out) {
   out->as.at.time = parser_node(p, AST_NAME, word, 0);
   out->as.at.time->as.name.name = (AstName){.span = word, .head = STR_LIT("t0")};
   out->as.at.each = parser_expr(p);
-  out->as.at.repeat_forever = true;
   while (parse_clause(p, out)) {
   }
+  out->as.at.repeat_forever = !out->as.at.repeat;
   return parser_block(p, frame, PLACE_AT, "the period", &out->as.at.body);
 }
 

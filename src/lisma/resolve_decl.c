@@ -4,6 +4,9 @@
 // automata and states. Loops are walked only if something in them is declared.
 #include "lisma/lower.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static void declare_block(Lower* l, const AstBlock* block, uint32_t automaton);
 
 // ---------------------------------------------------------------------------------------------
@@ -159,54 +162,72 @@ static bool block_edits(const AstBlock* block) {
   return false;
 }
 
-/// The text of the statements of a body that are resets, or of all others; in the form of the
-/// printer, so that layout does not matter.
-static Str body_text(Lower* l, const AstBlock* body, bool resets) {
-  TextBuffer text = {.arena = l->scratch};
-  for (uint32_t i = 0; i < body->statements.count; i++) {
-    const AstStatement* s = &body->statements.data[i];
-    if ((s->kind == AST_INIT) == resets) ast_print_statement(&text, s, 0);
-  }
-  return text_str(&text);
+typedef struct BodyTexts {
+  Str* data;
+  uint32_t count;
+} BodyTexts;
+
+static int compare_texts(const void* a, const void* b) {
+  const Str* x = a;
+  const Str* y = b;
+  uint32_t length = x->length < y->length ? x->length : y->length;
+  int order = length ? memcmp(x->data, y->data, length) : 0;
+  return order ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-/// The first lines in which two texts differ.
-static void first_difference(Str* a, Str* b) {
-  for (;;) {
-    Str x = *a;
-    Str y = *b;
-    for (x.length = 0; x.length < a->length && x.data[x.length] != '\n';)
-      x.length++;
-    for (y.length = 0; y.length < b->length && y.data[y.length] != '\n';)
-      y.length++;
-    bool last = x.length == a->length || y.length == b->length;
-    if (!str_equal(x, y) || last) {
-      *a = x;
-      *b = y;
-      return;
-    }
-    *a = (Str){a->data + x.length + 1, a->length - x.length - 1};
-    *b = (Str){b->data + y.length + 1, b->length - y.length - 1};
+/// The statements of a body that are resets, or all others, as texts. They are printed and sorted,
+/// since neither layout nor order means anything.
+static BodyTexts body_texts(Lower* l, const AstBlock* body, bool resets) {
+  BodyTexts out = {.data = ARENA_ARRAY(l->scratch, Str, body->statements.count + 1)};
+  for (uint32_t i = 0; i < body->statements.count; i++) {
+    const AstStatement* s = &body->statements.data[i];
+    if ((s->kind == AST_INIT) != resets) continue;
+    TextBuffer text = {.arena = l->scratch};
+    ast_print_statement(&text, s, 0);
+    out.data[out.count] = text_str(&text);
+    out.data[out.count++].length -= text.length > 0;  // the end of its line
   }
+  qsort(out.data, out.count, sizeof *out.data, compare_texts);
+  return out;
+}
+
+/// What each of two bodies has and the other has not, or empty; false where they are the same.
+static bool find_difference(const BodyTexts* a, const BodyTexts* b, Str* only_a, Str* only_b) {
+  *only_a = *only_b = (Str){0};
+  uint32_t i = 0;
+  uint32_t k = 0;
+  while (i < a->count || k < b->count) {
+    int order = i == a->count ? 1 : k == b->count ? -1 : compare_texts(&a->data[i], &b->data[k]);
+    if (order < 0 && only_a->length == 0) *only_a = a->data[i];
+    if (order > 0 && only_b->length == 0) *only_b = b->data[k];
+    i += order <= 0;
+    k += order >= 0;
+  }
+  return only_a->length || only_b->length;
 }
 
 /// A state may be declared once per way that leads to it, each time with its body. The equations
 /// are the same then; resets that differ belong to the way.
 static void declare_again(Lower* l, StateInfo* state, const AstState* declaration) {
   const AstBlock* first = &state->with_body->body;
-  Str resets = body_text(l, first, true);
-  if (!str_equal(resets, body_text(l, &declaration->body, true))) state->split = true;
-  Str before = body_text(l, first, false);
-  Str now = body_text(l, &declaration->body, false);
-  if (now.length == 0 || str_equal(before, now)) return;
+  Str here;
+  Str there;
+  BodyTexts before = body_texts(l, first, true);
+  BodyTexts now = body_texts(l, &declaration->body, true);
+  if (find_difference(&now, &before, &here, &there)) state->split = true;
+  before = body_texts(l, first, false);
+  now = body_texts(l, &declaration->body, false);
+  if (now.count == 0 || !find_difference(&now, &before, &here, &there)) return;
   Diag* diag = lower_report(l, DIAG_E0404, declaration->name.span,
                             "the state '%.*s' has two different bodies",
                             STR_ARGS(lower_name(l, state->name)));
   diag_note(l->diags, diag, state->with_body->name.span, "the first one is here");
-  first_difference(&before, &now);
-  Str nothing = STR_LIT("nothing");
-  diag_hint(l->diags, diag, "here it has '%.*s', there '%.*s'",
-            STR_ARGS(now.length ? now : nothing), STR_ARGS(before.length ? before : nothing));
+  if (here.length && there.length) {
+    diag_hint(l->diags, diag, "here it has `%.*s`, there `%.*s`", STR_ARGS(here), STR_ARGS(there));
+  } else {
+    diag_hint(l->diags, diag, "only the body %s has `%.*s`", here.length ? "here" : "there",
+              STR_ARGS(here.length ? here : there));
+  }
 }
 
 static void declare_body(Lower* l, StateInfo* state, const AstState* declaration) {

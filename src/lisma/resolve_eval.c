@@ -45,9 +45,7 @@ static void report_cycle(Lower* l, uint32_t constant, Span use) {
   diag_note(l->diags, diag, use, "its value is needed again here");
 }
 
-/// Whether an expression says itself that it may be infinite: by `inf`, by `nan`, or by a constant
-/// that is.
-static bool names_unbounded(Lower* l, const AstExpr* e) {
+bool resolve_names_unbounded(Lower* l, const AstExpr* e) {
   if (e->kind == AST_NAME) {
     uint32_t name = resolve_plain(l, &e->as.name.name);
     Symbol symbol = name ? *resolve_symbol(l, name) : (Symbol){0};
@@ -58,7 +56,7 @@ static bool names_unbounded(Lower* l, const AstExpr* e) {
     if (word && (symbol.kind == SYM_NONE || symbol.kind == SYM_BUILTIN)) return true;
   }
   for (uint32_t i = 0; ast_child(e, i); i++) {
-    if (names_unbounded(l, ast_child(e, i))) return true;
+    if (resolve_names_unbounded(l, ast_child(e, i))) return true;
   }
   return false;
 }
@@ -88,7 +86,7 @@ static bool eval_constant(Lower* l, uint32_t constant, bool structural, Span use
   double number = 0.0;
   bool fine = eval_scalar(l, c->value, structural, &number);
   c = &l->names.constants.data[constant];
-  bool unbounded = fine && !isfinite(number) && names_unbounded(l, c->value);
+  bool unbounded = fine && !isfinite(number) && resolve_names_unbounded(l, c->value);
   l->m->params.data[constant].unbounded = unbounded;
   if (fine && !isfinite(number) && !unbounded) {
     lower_report(l, DIAG_E0309, c->span, "the constant '%.*s' is not a finite number: %.*s",

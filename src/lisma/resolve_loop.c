@@ -307,8 +307,12 @@ bool resolve_loop_fits(Lower* l, const AstStatement* loop) {
   return true;
 }
 
+static bool is_literal(const AstExpr* e) {
+  return e->kind == AST_NUMBER || (e->kind == AST_UNARY && is_literal(e->as.unary.operand));
+}
+
 static void warn_empty(Lower* l, const AstRange* range, RangeValues values) {
-  bool literal = range->first->kind == AST_NUMBER && range->last && range->last->kind == AST_NUMBER;
+  bool literal = is_literal(range->first) && range->last && is_literal(range->last);
   if (values.last >= values.first || !literal) return;
   lower_report(l, DIAG_W0320, range->span, "this range is empty: it runs upwards only");
 }

@@ -226,11 +226,30 @@ static const AstInstance* instance_of(const Lower* l, Str text) {
   return found;
 }
 
+/// Whether an array of parts has no element of the number in `text`: nothing else of it is known.
+static bool lacks_element(const Lower* l, const AstInstance* instance, Str text) {
+  uint32_t head = instance->name.head.length;
+  const char* end = head < text.length ? memchr(text.data + head, ']', text.length - head) : NULL;
+  if (!end || text.data[head] != '[') return false;
+  uint32_t length = (uint32_t)(end - text.data) + 1;
+  for (uint32_t i = 1; i < l->names.symbols.count; i++) {
+    Str known = lower_name(l, i);
+    bool same = known.length > length && memcmp(known.data, text.data, length) == 0;
+    if (same && is_known_value(l, l->names.symbols.data[i])) return false;
+  }
+  return true;
+}
+
 static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool constant_needed) {
   const AstInstance* instance = instance_of(l, text);
   if (instance && !constant_needed) {
-    diag_hint(l->diags, diag, "the part leaves it open; give it an equation: %.*s = ...;",
-              STR_ARGS(text));
+    if (lacks_element(l, instance, text)) {
+      diag_hint(l->diags, diag, "the array '%.*s' has no such element",
+                STR_ARGS(instance->name.head));
+    } else {
+      diag_hint(l->diags, diag, "the part leaves it open; give it an equation: %.*s = ...;",
+                STR_ARGS(text));
+    }
     diag_note(l->diags, diag, instance->span, "in the part '%.*s' that is made here",
               STR_ARGS(instance->type.head));
     return;

@@ -275,6 +275,7 @@ static void build_automaton_list(ModelBuild* build, const ModelState* states) {
                          .kind = is_switch ? MODEL_AUTOMATON_SWITCH : MODEL_AUTOMATON_USER,
                          .hidden = a->hidden,
                          .yields = a->yields,
+                         .ranked = a->ranked,
                          .has_bodies = sym_edits_equations(ir, i),
                          .condition = optional_guard(build, a->condition),
                          .states = states + a->state_begin,

@@ -65,6 +65,17 @@ static double node_value(const ModelBuild* build, const Search* s, SymTerm term,
   return ir_apply((IrOp)node->op, x[0], x[1], x[2]);
 }
 
+/// The condition of `if(c, nan, x)` and its kin, where the value that is chosen is a number that is
+/// not finite; {0} for none.
+static ExprId find_refusal(const ModelBuild* build, uint32_t index, const double* value) {
+  const IrPool* pool = &build->sym.view.pool;
+  const IrNode* node = &pool->nodes.data[index];
+  if (node->op != IR_SELECT) return (ExprId){0};
+  uint32_t chosen = value[node->arg[0]] != 0.0 ? node->arg[1] : node->arg[2];
+  bool number = pool->nodes.data[chosen].op == IR_SLOT || pool->nodes.data[chosen].op == IR_CONST;
+  return (ExprId){number && !isfinite(value[chosen]) ? node->arg[0] : 0};
+}
+
 /// The smallest part of a term that is not finite; {0} for none.
 static ExprId find_part(ModelBuild* build, const Search* s, SymTerm term, double* result) {
   uint32_t root = term.shape.index;
@@ -75,6 +86,9 @@ static ExprId find_part(ModelBuild* build, const Search* s, SymTerm term, double
     bool operands = false;
     value[i] = node_value(build, s, term, i, value, &operands);
     bool leaf = build->sym.view.pool.nodes.data[i].op == IR_SLOT;
+    ExprId refusal = find_refusal(build, i, value);
+    s->out->condition = refusal.index != 0;
+    if (refusal.index) return refusal;
     if (isfinite(value[i]) || !operands || leaf) continue;
     *result = value[i];
     return (ExprId){i};

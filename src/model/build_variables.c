@@ -275,6 +275,7 @@ static void build_vars(ModelBuild* build) {
                          .memory = var->memory,
                          .yields = var->yields,
                          .inactive_zero = var->inactive_zero,
+                         .unbounded = var->unbounded && var->kind == IR_VAR_DISCRETE,
                          .nominal = var->nominal > 0.0 ? var->nominal : 1.0,
                          .sized = var->nominal > 0.0,
                          .env = build->layout.var_env[v],

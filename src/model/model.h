@@ -756,6 +756,7 @@ typedef struct ModelVar {
   bool inactive_zero;   // where undetermined: 0 instead of the last value
   bool memory;          // of a contact: the speed that its impact leaves
   bool yields;          // the last to hold where several forces can
+  bool unbounded;       // discrete, and may be infinite or no number
   double nominal;       // 1 where none is given
   bool sized;           // it is given
   uint32_t family;      // variable that stands for those of the same kind: they share their scale
@@ -899,6 +900,7 @@ typedef struct ModelAutomaton {
   uint8_t kind;
   bool hidden;
   bool yields;                  // friction: moves after the impacts of contacts
+  bool ranked;                  // the model gives it a priority among automata
   bool has_bodies;              // its state influences which equations are active
   const ModelGuard* condition;  // SWITCH: state 1 while true, state 0 while false; else NULL
   uint32_t parent_automaton, parent_state;  // SWITCH nested in a state's body; else MODEL_NONE
@@ -1172,8 +1174,9 @@ typedef struct ModelRates {
 
 /// An expression whose value is not finite though what it is made of is.
 typedef struct ModelCulprit {
-  Span span;  // of its equation
-  Str text;   // lives as long as the provider
+  Span span;       // of its equation
+  Str text;        // lives as long as the provider
+  bool condition;  // the text is the condition under which the model says that there is no number
   double value;
 } ModelCulprit;
 

@@ -199,9 +199,11 @@ TEST(names_are_quoted_where_needed) {
       {"if", false},        {"iff", true},      {"T[3,4]", true},
       {"T[3,-4]", true},    {"T[3]", false},    {"T[3,4]a", true},
       {"T[3,", false},      {"T[,]", false},    {"[1,2]", false},
-      {"a.b", false},       {"\xd0\xb0", true}, {"\xc3\xa9t\xc3\xa9", true},
+      {"a.b", true},        {"\xd0\xb0", true}, {"\xc3\xa9t\xc3\xa9", true},
       {"a\xc2\xb2", false}, {"a\xff", false},   {"not", false},
-      {"a-b", false},       {"x'", false},
+      {"a-b", false},       {"x'", false},      {"row[3].h", true},
+      {"a.2b", false},      {"a.", false},      {".a", false},
+      {"a[3].b[2]", false}, {"a..b", false},    {"a[1].b[2].c", true},
   };
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {

@@ -178,8 +178,8 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
       const ModelAction* action = &sim->model->actions[group->action_begin + k];
       ModelRandom random = sim->core.random;
       double value = eng_eval(sim, &action->value);
-      if (!isfinite(value)) {
-        const ModelVar* var = &sim->model->vars[action->var];
+      const ModelVar* var = &sim->model->vars[action->var];
+      if (!isfinite(value) && !var->unbounded) {
         return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &action->span,
                         "the new value of '%.*s' is not a finite number", STR_ARGS(var->name));
       }

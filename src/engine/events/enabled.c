@@ -210,11 +210,12 @@ static uint64_t rank_of(const EngSim* sim, uint32_t automaton) {
   return (uint64_t)sim->model->automata[automaton].rank << 32 | automaton;
 }
 
-/// The order of two automata makes a difference here: say so, once for each pair of places.
+/// The order of two automata makes a difference that nobody chose: say so, once per pair of places.
 static void warn_of_order(EngSim* sim, uint32_t automaton, uint32_t transition) {
   const Model* model = sim->model;
   Span span = model->transitions[transition].span;
-  if (!sim->report.on_warning || sim->instant.transitions[transition].order_told) return;
+  bool quiet = model->automata[automaton].ranked || sim->instant.transitions[transition].order_told;
+  if (!sim->report.on_warning || quiet) return;
   sim->instant.transitions[transition].order_told = true;
   uint32_t* told = sim->events.told_orders;
   for (uint32_t i = 0; i < EVENTS_ORDERS_TOLD; i++) {

@@ -70,16 +70,16 @@ void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size
   }
 }
 
-EngCulprit eng_culprit(EngSim* sim, const Span* otherwise) {
+EngCulprit eng_culprit(EngSim* sim, double t, const Span* otherwise) {
   EngCulprit out = {.span = *otherwise};
   ModelCulprit found;
-  if (!sim->provider.culprit ||
-      !sim->provider.culprit(sim->provider.user, sim->state, sim->env, sim->core.t, &found)) {
-    return out;
-  }
+  bool known = sim->provider.culprit &&
+               sim->provider.culprit(sim->provider.user, sim->state, sim->env, t, &found);
+  if (!known) return out;
   out.span = found.span;
   if (found.text.length > sizeof out.text - 40) return out;
-  snprintf(out.text, sizeof out.text, ": `%.*s` is %s", STR_ARGS(found.text),
-           eng_number(found.value).text);
+  snprintf(out.text, sizeof out.text,
+           found.condition ? ": there is none where `%.*s`" : ": `%.*s` is %s",
+           STR_ARGS(found.text), eng_number(found.value).text);
   return out;
 }

@@ -110,7 +110,7 @@ SltStatus eng_start(EngSim* sim) {
     sim->core.failed = true;
     SLT_TRY(eng_foreign_check(sim));
     if (eng_fail_solve(sim)) return sim->error.status;
-    EngCulprit culprit = eng_culprit(sim, &lost->span);
+    EngCulprit culprit = eng_culprit(sim, sim->core.t, &lost->span);
     eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &culprit.span,
              "at the start %s '%.*s' is not a finite number%s",
              derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name), culprit.text);

@@ -234,7 +234,7 @@ typedef struct EngCulprit {
   char text[160];  // ": `1/x` is Inf", or empty
 } EngCulprit;
 
-EngCulprit eng_culprit(EngSim* sim, const Span* otherwise);
+EngCulprit eng_culprit(EngSim* sim, double t, const Span* otherwise);
 
 SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,
                    const char* format, ...) __attribute__((cold, format(printf, 5, 6)));

@@ -116,7 +116,7 @@ static const ModelVar* find_ahead(EngSim* sim, bool* derivative, EngCulprit* cul
     eng_evaluate_full(sim, sim->core.t + h);
     lost = eng_not_finite(sim, derivative);
   }
-  if (lost) *culprit = eng_culprit(sim, &lost->span);
+  if (lost) *culprit = eng_culprit(sim, sim->core.t + h / 4.0, &lost->span);
   for (uint32_t i = 0; now && i < mode->state_count; i++) {
     sim->env[mode->state_env[i]] = now[i];
   }
@@ -135,7 +135,7 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
   const ModelVar* lost = eng_not_finite(sim, &derivative);
   EngNumber t = eng_number(sim->core.t);
   if (lost) {
-    EngCulprit culprit = eng_culprit(sim, &lost->span);
+    EngCulprit culprit = eng_culprit(sim, sim->core.t, &lost->span);
     eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &culprit.span,
              "at t = %s %s '%.*s' is not a finite number%s", t.text,
              derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name), culprit.text);

@@ -181,7 +181,7 @@ SltStatus eng_start_values(EngSim* sim) {
     const ModelStart* start = &model->starts[i];
     const ModelVar* var = &model->vars[start->var];
     double value = eng_start_value(sim, start);
-    if (!isfinite(value)) {
+    if (!isfinite(value) && !var->unbounded) {
       return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0809, &start->span,
                       "the initial value of '%.*s' is not a finite number", STR_ARGS(var->name));
     }
@@ -739,7 +739,7 @@ const ModelVar* eng_not_finite(const EngSim* sim, bool* derivative) {
     uint32_t last = mode->vars[v].role == MODEL_ROLE_STATE ? mode->vars[v].state_order : 0;
     if (last > var->max_order) last = var->max_order;
     for (uint32_t order = 0; order <= last; order++) {
-      if (isfinite(sim->env[var->env + order])) continue;
+      if (isfinite(sim->env[var->env + order]) || var->unbounded) continue;
       *derivative = order > 0;
       return var;
     }

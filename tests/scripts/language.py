@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The language as people write it: texts in the form of ISMA 2015, functions, parts, tables, files and numbers that are not
+finite, each with a value that was computed elsewhere; mistakes with their codes; and the layout keeps all of it."""
+import math
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import saltus_run  # noqa: E402
+
+STILL = "q' = 0; q(t0) = 0; "  # something to run, for models that only compute
+TABLE = "t,v\n0,0\n1,2\n3,-2\n4,0\n"
+
+VALUES = {
+    # ---- ISMA 2015 ----
+    "bodies in another order": (
+        "x' = 0.5; x(t0) = 0; y' = 1; y(t0) = 0; st = 0;"
+        "state C1 (TIME > 0) { x' = 0.4; y' = 2; st = 1; } from init;"
+        "state C2 (x - 1 >= 0) { x' = -0.5; st = 2; } from C1;"
+        "state C1 (x - 0.5 <= 0) { st = 1;  y'=2;  x' = 0.4; } from C2;", 3, {"st": 2, "x": 0.75, "y": 5.5}),
+    "resets of the way": (
+        "h' = 0.5; h(t0) = 0; n(t0) = 0; m(t0) = 0;"
+        "state C1 (TIME > 0) { h' = 0.4; set n = n + 1; } from init;"
+        "state C2 (h - 1 >= 0) { h' = -0.5; } from C1;"
+        "state C1 (h - 0.5 <= 0) { h' = 0.4; set m = m + 1; } from C2;", 10, {"n": 1, "m": 3, "h": 0.625}),
+    "pseudo-state": ("p' = -1; p(t0) = 0.5; n(t0) = 0; if (p < 0) { set p = 0.25, n = n + 1; p' = 0; }", 2.1, {"p": 0.15, "n": 7}),
+    "chained states": (
+        "x' = 1; x(t0) = 0; n(t0) = 0; state A (x >= 1) { set n = n*10 + 1; } from init;"
+        "state B (x >= 1) { set n = n*10 + 2; } from A; state C (n == 12) { set n = n*10 + 3; } from B;", 2, {"n": 123}),
+    # ---- functions ----
+    "functions share": ("\n".join(f"function f{i}(x) = f{i-1}(x) + f{i-1}(x);" for i in range(1, 60)) +
+                        "function f0(x) = x; y = f59(t);" + STILL, 1, {"y": 2.0 ** 59}),
+    "functions with units share": ("\n".join(f"function f{i}(x) = f{i-1}(x) + f{i-1}(x);" for i in range(1, 60)) +
+                                   'function f0(x) = x; const L = 1 "m"; y = f59(L*t);' + STILL, 1, {"y": 2.0 ** 59}),
+    "functions of a part": (
+        "part P(k = 2) { function f(x) = k*x + h; function g2(x) { a = f(x); return a*a; } h' = 1; h(t0) = 0; y = g2(u); }"
+        "P r[3](k = i); for i = 1:3 { r[i].u = i; }", 1, {"r[1].y": 4, "r[2].y": 25, "r[3].y": 100}),
+    "functions of parts in parts": (
+        "part C(k = 1) { function f(x) = k*x; y = f(u); u = 1; }"
+        "part R(s = 1) { C c[2](k = s*10 + i); function f(x) = s*x + c[2].y; z = f(1); }"
+        "R r[2](s = i); " + STILL, 1, {"r[1].c[1].y": 11, "r[2].c[2].y": 22, "r[1].z": 13, "r[2].z": 24}),
+    "a condition of a part": (
+        "part P { function near(x) = abs(x - w) < 0.1; w' = 1; w(t0) = 0; state s near(1) { w' = 0; } from init; }"
+        "P a[2];", 2, {"a[2].w": 0.9}),
+    "a function of the part hides": ("function f(x) = 1000*x; part P { function f(x) = x; y = f(1); } P a; z = f(1) + a.y;" + STILL,
+                                     1, {"z": 1001}),
+    "round is exact": ("const a = 0.49999999999999994, b = 4503599627370497; x = round(a); y = round(b) - b; z = round(2.5);"
+                       "w = round(-2.5);" + STILL, 1, {"x": 0, "y": 0, "z": 3, "w": -3}),
+    # ---- tables ----
+    "ends of a table": (
+        'data d = "tab.csv"; x\' = 1; x(t0) = -2; a = table(d, x, hold); b = table(d, x, extrapolate); c = table(d, x, periodic);'
+        "ib' = b; ib(t0) = 0; ic' = c; ic(t0) = 0;", 9, {"a": 0, "b": 6, "c": -2, "ib": 5, "ic": -1}),
+    "a table beside its file": ('include "sub/dd.lisma"; y = table(dd, 0.5); z = table(up, 0.5);' + STILL, 1, {"y": 5, "z": 1}),
+    # ---- numbers that are not finite ----
+    "the least so far": ("best(t0) = inf; x = sin(t); at 1 each 1 repeat * { set best = min(best, x); }" + STILL, 6.5,
+                         {"best": math.sin(5)}),
+    "due never": ("due(t0) = inf; x' = 1; x(t0) = 0; n(t0) = 0; state s [x >= due] { set n = n + 1, due = inf; } from init, s;"
+                  "at 2 { set due = 3.5; } at 4 { set due = 5; }", 6, {"n": 2, "due": math.inf}),
+    "not known yet": ("last(t0) = nan; x' = 1; x(t0) = 0; state s [last > 1] { x' = 0; } from init; at 1 { set last = 2; }", 2,
+                      {"x": 1}),
+    # ---- events ----
+    "every, so often": ("const P = 0.5; n(t0) = 0; every P repeat 3 { set n = n + 1; } m(t0) = 0; every 2*P { set m = m + 1; }" + STILL,
+                        5.1, {"n": 3, "m": 6}),
+}
+
+QUIET = {  # no warning of an order that the model has chosen
+    "priority of automata": "x' = 1; x(t0) = 0; n(t0) = 1; automaton A priority 1 { state s [x >= 1] { set n = n*10; } from init; }"
+                            "automaton B priority 2 { state s [x >= 1] { set n = n + 1; } from init; }",
+}
+
+MISTAKES = [
+    ("state bodies", "x' = 1; y = 1; state A [x > 1] { x' = 2; y = 3; } from init; state A [x < 0] { x' = 2; } from init;", "E0404",
+     "only the body there has `y = 3;`"),
+    ("function from outside", "part P { function f(x) = x; y = f(1); } P a; z = a.f(2);", "E0216", "known inside only"),
+    ("functions that multiply", "\n".join(f"function c{i}(x) = c{i-1}(x) && c{i-1}(x+1);" for i in range(1, 60)) +
+     "function c0(x) = x > 1; x' = 1; state s c59(x) {} from init;", "E0721", "too long an expression"),
+    ("no such element", "part P { x' = 1; x(t0) = 0; } P a[3]; y = a[4].x;", "E0203", "the array 'a' has no such element"),
+    ("a member left open", "part P { x' = u; x(t0) = 0; } P a[3]; for i = 1:2 { a[i].u = 1; }", "E0203", "a[3].u = ...;"),
+    ("beyond a table", 'data d = "tab.csv"; x\' = 1; x(t0) = 0.5; c\' = 1 + table(d, x, error); c(t0) = 0;', "E0802",
+     "there is none where `x < 0 or x > 4`"),
+    ("beyond a table at the start", 'data d = "tab.csv"; c\' = table(d, 5 + time, error); c(t0) = 0;', "E0802", "there is none where"),
+    ("a delay below 0", "const d = -1; x' = 1; x(t0) = 0; after d [x > 1] { set n = 1; } n(t0) = 0;", "E0410", "at least 0"),
+    ("a derivative of nothing", "last(t0) = nan; x' = last; x(t0) = 0;", "E0802", "derivative of 'x'"),
+    ("members in messages", "a.x = 3; part P { x' = 1; x(t0) = 0; } P a;", "E0520", "note: `a.x = 3`"),
+]
+
+SETTINGS = [("k=1/3", 1 / 3), (" k = 2 ", 2), ("k=2*pi", 2 * math.pi), ("k=-(1 + 2)^2/4", -2.25), ("k=2^3^2", 512)]
+NO_SETTINGS = ["k=", "k=foo", "k=1/0", "k=1e999", "k=(1", "k=1 2", "k=" + "-" * 100000 + "1", "k=" + "(" * 100000]
+
+
+class Language(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        os.mkdir(os.path.join(self.folder, "sub"))
+        self.write("tab.csv", TABLE)
+        self.write("sub/dd.lisma", 'data dd = "dd.csv"; data up = "tab.csv";')
+        self.write("sub/dd.csv", "t,v\n0,0\n1,10\n")
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+    def run_model(self, text, *options):
+        path = self.write("m.lisma", text)
+        return saltus_run.command("run", path, "-q", "--samples", "1", "-o", "-", *options)
+
+    def end_of(self, text, columns, *options):
+        status, out, errors = self.run_model(text, "--out", ",".join(columns), *options)
+        self.assertEqual(status, 0, text + errors)
+        return [float(cell) for cell in out.strip().split("\n")[-1].split(",")[1:]]
+
+    def test_values(self):
+        for name, (text, end, wanted) in VALUES.items():
+            options = ("--until", str(end), "--rtol", "1e-10")
+            found = self.end_of(text, wanted, *options)
+            for value, want in zip(found, wanted.values()):
+                self.assertTrue(value == want or abs(value - want) <= 1e-6 * (1 + abs(want)), (name, wanted, found))
+            # the layout means the same, and is its own layout
+            path = self.write("f.lisma", text)
+            saltus_run.command("fmt", path)
+            with open(path, encoding="utf-8") as file:
+                laid_out = file.read()
+            self.assertEqual(self.end_of(laid_out, wanted, *options), found, name)
+            self.assertEqual(saltus_run.command("fmt", "--check", path)[0], 0, name)
+
+    def test_quiet(self):
+        for name, text in QUIET.items():
+            status, _, errors = self.run_model(text, "--until", "2")
+            self.assertEqual((status, errors), (0, ""), name)
+
+    def test_mistakes(self):
+        for name, text, code, words in MISTAKES:
+            status, _, errors = self.run_model(text)
+            self.assertIn(status, (1, 3), name + errors)
+            self.assertIn(code, errors, name)
+            self.assertIn(words, errors, name)
+
+    def test_settings(self):
+        text = "const k = 1; y = k;" + STILL
+        for setting, value in SETTINGS:
+            self.assertAlmostEqual(self.end_of(text, ["y"], "--set", setting)[0], value, places=12, msg=setting)
+        for setting in NO_SETTINGS:
+            status, _, errors = self.run_model(text, "--set", setting)
+            self.assertEqual(status, 2, setting[:20])
+            self.assertIn("is no number", errors)
+        status, _, errors = self.run_model("x' = 1; x(t0) = 0; const k = 1;", "--set", "x=3")
+        self.assertEqual(status, 1)
+        self.assertIn("initial values: x(t0)=1", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
