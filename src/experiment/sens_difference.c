@@ -17,6 +17,7 @@
 #define SENS_SETTLED 1e-3  // relative error above which nothing has been found
 #define SENS_PILE    1e-4  // distance within which other events mean that events accumulate here
 #define SENS_AGREE   20.0  // sides may differ by so many times their errors
+#define SENS_NOISE   1e-8  // of values, relative: what tolerances leave
 
 typedef struct Limit {
   double value;  // NaN: none was found
@@ -98,6 +99,19 @@ static bool is_settled(const Sens* s, const Limit* limit, double value) {
          limit->error * s->scale <= 1e-8 * fabs(value);
 }
 
+/// Whether the value right beside the parameter is another than the limit leads to: the measure
+/// jumps there, or is noise that quotients over larger distances do not show.
+static SltStatus drop_contradicted(Sens* s, int side, uint32_t measure, Limit* limit) {
+  Probe* probe = NULL;
+  double h = s->options->reach * s->scale * base_pow(0.25, SENS_SEARCH - 1);
+  SLT_TRY(sens_probe(s, h, side, &probe));
+  double f = s->nominal.values[0][measure];
+  double change = (probe->values[side][measure] - f) * (side ? 1.0 : -1.0);
+  double slack = SENS_NOISE * fmax(fabs(f), s->sizes[measure]) + 4.0 * fabs(limit->value) * h;
+  if (!(fabs(change) <= slack)) limit->value = (double)NAN;
+  return SLT_OK;
+}
+
 // ---- the verdict --------------------------------------------------------------------------------
 
 /// `fail`: there are no values on either side.
@@ -141,6 +155,7 @@ SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out) {
   for (int side = 0; side < 2; side++) {
     SLT_TRY(settled_distance(s, side, measure, &distance[side], &beside[side]));
     SLT_TRY(limit_of(s, side, measure, distance[side], &sides[side]));
+    SLT_TRY(drop_contradicted(s, side, measure, &sides[side]));
   }
   // right beside a limit point of events a run cannot tell one side from the other
   const Track* track = &s->nominal.track[0];

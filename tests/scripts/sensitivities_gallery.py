@@ -19,6 +19,7 @@ MODELS = [  # file, parameters, measures
     ("ball_critical.lisma", "g", ("end(v)", "end(y)")),
     ("ball_ordinary.lisma", "g", ("end(v)", "end(y)")),
     ("ball_shortliving.lisma", "g", ("end(v)", "end(y)")),
+    ("ball_unilateral.lisma", "g", ("end(v)", "end(y)")),
     ("batch_reactor.lisma", "feed,full", ("end(T)", "end(V)")),
     ("belt.lisma", "belt_speed", ("end(v)", "end(x)")),
     ("buck.lisma", "L,Vin", ("end(i)",)),

@@ -13,10 +13,10 @@
 #include <math.h>
 
 #define STEPS       4.0  // weights by which a state may be off: several steps, and few states of many
-#define NOISE_STEPS 64.0  // steps over which the rounding of a rate may have gathered
-#define TIME_ULPS   16.0  // a located time may be off by so many roundings
-#define WINDOW_SHARE \
-  1e-6  // of the scale of g: the window of the types that take a distance for zero
+#define NOISE_STEPS 64.0   // steps over which the rounding of a rate may have gathered
+#define TIME_ULPS   16.0   // a located time may be off by so many roundings
+#define WINDOW_MOST 1e-6   // of the scale of g: the window of types that take a distance for zero
+#define WINDOW_MIN  2e-13  // ... with the tightest tolerances, which it follows
 
 /// By how much each state may be off, and its derivative along the flow.
 typedef double StatePad(EngSim* sim, uint32_t state);
@@ -42,7 +42,8 @@ static double weight_of_state(EngSim* sim, uint32_t state) {
 }
 
 static double window_of_state(EngSim* sim, uint32_t state) {
-  return WINDOW_SHARE * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
+  double share = fmin(WINDOW_MOST, fmax(WINDOW_MIN, sim->options.rtol));
+  return share * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
 }
 
 static double impulse_of_state(EngSim* sim, uint32_t state) {
