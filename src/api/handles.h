@@ -30,6 +30,12 @@ struct SltSim {
   uint32_t visible_capacity;
   struct SltExchange* exchange;  // the caller integrates; NULL: nobody but the run
 
+  // of steps that are computed together with those of other runs (rt_lanes.c)
+  double* lane_room;
+  size_t lane_capacity;
+  const ModelMode* lane_mode;  // of which...
+  bool lane_fits;              // ...this is known
+
   SltWarningFn* on_warning;
   void* warning_user;
 

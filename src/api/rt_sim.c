@@ -85,6 +85,7 @@ void slt_sim_free(SltSim* sim) {
   SltAllocator a = sim->allocator;
   eng_free(sim->engine);
   exchange_free(sim);
+  base_free(&a, sim->lane_room, sim->lane_capacity * sizeof *sim->lane_room);
   base_free(&a, sim->visible, sim->visible_capacity * sizeof *sim->visible);
   arena_free(&sim->error_arena);
   base_free(&a, sim, sizeof *sim);

@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/file.h"
 #include "base/functions.h"
+#include "base/lanes.h"
 #include "base/number.h"
 #include "base/sha256.h"
 #include "base/team.h"

@@ -54,6 +54,17 @@ SltStatus eng_set_initial(EngSim* sim, uint32_t var, uint32_t order, double valu
 SltStatus eng_start(EngSim* sim);
 bool eng_is_started(const EngSim* sim);
 
+/// The trial that the next segment will most likely begin with: where nothing but the program of
+/// the mode moves the states. False where that is not known.
+typedef struct EngTrialAhead {
+  const ModelMode* mode;
+  const ModelContext* context;
+  const double* regs;  // bound, of its right-hand side
+  NumStepper* stepper;
+  double target;
+} EngTrialAhead;
+bool eng_trial_ahead(EngSim* sim, EngTrialAhead* out);
+
 /// See slt_sim_advance(); `per_step` also returns at the end of each step.
 SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step);
 double eng_time(const EngSim* sim);

@@ -130,12 +130,20 @@ typedef struct Measuring {
   uint32_t reading;  // whose curve is walked
   Track* track;      // NULL: nobody asks
   Slopes* slopes;    // NULL: likewise
-  double t_start;
+  SltStatus status;  // of what was last asked of the run
+  double t_start, t_end;
   double until;  // end of the present stretch
   bool initial;  // the run has not started yet
   bool along;    // some reading needs the motion itself
   bool stopped;  // the model has ended the run
 } Measuring;
+
+/// A run being measured piece by piece: it is started; goes on by a stretch, or with `whole` up to
+/// its next event, unless it is over (false); and gives its values.
+SltStatus measuring_begin(const SltMeasures* measures, SltSim* sim, double t_end, Track* track,
+                          Slopes* slopes, Measuring** out);
+bool measuring_go_on(Measuring* m, bool whole);
+SltStatus measuring_end(Measuring* m, double* values);
 
 /// The signal of a reading at the present point, or just before the last instant.
 double measuring_signal(Measuring* m, const Reading* reading, bool before);

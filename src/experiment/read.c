@@ -294,30 +294,46 @@ static void begin(Measuring* m) {
   }
 }
 
-static SltStatus follow(Measuring* m, double t_end) {
+static SltStatus start(Measuring* m) {
   m->initial = true;
   SltStatus status = slt_sim_start(m->sim);
   m->initial = false;
   if (status < 0) return status;
-  double t = slt_sim_time(m->sim);
-  m->t_start = t;
+  m->t_start = slt_sim_time(m->sim);
   take_first_states(m);
-  take_point(m, t, SLT_WHEN_AFTER);
-  while (status >= 0 && status != SLT_END && t < t_end) {
-    double until = t_end;
-    if (m->along) {
-      status = slt_sim_ahead(m->sim, &until);
-      if (status < 0) return status;
-      until = fmin(until, t_end);
-      if (status == SLT_OK) SLT_TRY(take_stretch(m, t, until));
-    }
-    if (status == SLT_OK || !m->along) status = slt_sim_advance(m->sim, until, &t);
-    bool event = status == SLT_EVENT || status == SLT_END;
-    if (event) take_point(m, t, SLT_WHEN_BEFORE);
-    if (status >= 0) take_point(m, t, event ? SLT_WHEN_AFTER : SLT_WHEN_NOW);
-    if (event && m->slopes) slopes_take_jump(m, status == SLT_END);
+  take_point(m, m->t_start, SLT_WHEN_AFTER);
+  return status;
+}
+
+/// The next stretch, or where nobody asks for the motion itself, the next step; with `whole` all
+/// steps up to the next event.
+static SltStatus follow_stretch(Measuring* m, bool whole) {
+  double t = slt_sim_time(m->sim);
+  double until = m->t_end;
+  SltStatus status = SLT_OK;
+  if (m->along) {
+    status = slt_sim_ahead(m->sim, &until);
+    if (status < 0) return status;
+    until = fmin(until, m->t_end);
+    if (status == SLT_OK) SLT_TRY(take_stretch(m, t, until));
   }
-  return status == SLT_EVENT ? SLT_OK : status;
+  if (status == SLT_OK) {
+    bool step = !whole && !m->along;
+    status = step ? slt_sim_advance_step(m->sim, until, &t) : slt_sim_advance(m->sim, until, &t);
+  }
+  bool event = status == SLT_EVENT || status == SLT_END;
+  bool point = event || m->along || t >= m->t_end;
+  if (event) take_point(m, t, SLT_WHEN_BEFORE);
+  if (status >= 0 && point) take_point(m, t, event ? SLT_WHEN_AFTER : SLT_WHEN_NOW);
+  if (event && m->slopes) slopes_take_jump(m, status == SLT_END);
+  return status;
+}
+
+bool measuring_go_on(Measuring* m, bool whole) {
+  bool over = m->status < 0 || m->status == SLT_END || !(slt_sim_time(m->sim) < m->t_end);
+  if (over) return false;
+  m->status = follow_stretch(m, whole);
+  return true;
 }
 
 /// The level that the value is below for a share of the time.
@@ -386,27 +402,45 @@ static void take_results(Measuring* m, double* values) {
   if (m->slopes) slopes_conclude(m, readings);
 }
 
-SltStatus measures_follow(const SltMeasures* measures, SltSim* sim, double t_end, double* values,
-                          Track* track, Slopes* slopes) {
+SltStatus measuring_begin(const SltMeasures* measures, SltSim* sim, double t_end, Track* track,
+                          Slopes* slopes, Measuring** out) {
   Measuring* m = calloc(1, sizeof *m);
+  *out = m;
   if (!m) return SLT_ERR_NOMEM;
   m->measures = measures;
   m->sim = sim;
+  m->t_end = t_end;
   m->track = track;
   m->slopes = slopes;
   m->along = slopes != NULL;
   begin(m);
   slt_sim_on_event(sim, take_event, m);
-  SltStatus status = follow(m, t_end);
-  slt_sim_on_event(sim, NULL, NULL);
+  m->status = start(m);
+  return SLT_OK;
+}
+
+SltStatus measuring_end(Measuring* m, double* values) {
+  const SltMeasures* measures = m->measures;
+  SltStatus status = m->status == SLT_EVENT ? SLT_OK : m->status;
+  slt_sim_on_event(m->sim, NULL, NULL);
   for (uint32_t k = 0; k < measures->count; k++)
     values[k] = (double)NAN;
   m->stopped = status == SLT_END;
   if (status >= 0) take_results(m, values);
   for (uint32_t i = 0; i < measures->reading_count; i++)
     free(m->states[i].pieces);
+  bool failed = m->track && m->track->failed;
   free(m);
-  return track && track->failed ? SLT_ERR_NOMEM : status;
+  return failed ? SLT_ERR_NOMEM : status;
+}
+
+SltStatus measures_follow(const SltMeasures* measures, SltSim* sim, double t_end, double* values,
+                          Track* track, Slopes* slopes) {
+  Measuring* m = NULL;
+  SLT_TRY(measuring_begin(measures, sim, t_end, track, slopes, &m));
+  while (measuring_go_on(m, true)) {
+  }
+  return measuring_end(m, values);
 }
 
 SltStatus slt_measures_run(const SltMeasures* measures, SltSim* sim, double t_end, double* values) {

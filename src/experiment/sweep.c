@@ -5,6 +5,7 @@
 // ahead than it is long.
 #define _POSIX_C_SOURCE 200809L
 #include "experiment/design.h"
+#include "experiment/measure.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,6 +21,9 @@
 #define SWEEP_JOBS    1024
 #define SWEEP_MESSAGE 400
 #define SWEEP_AHEAD   256        // slots per worker
+#define SWEEP_LANES   8          // members that a worker has under way
+#define SWEEP_TRIES   7          // rounds without steps in common; then members run one by one
+#define SWEEP_PAUSE   1023       // most rounds between tries to compute steps together
 #define SWEEP_POLL_NS 20000000L  // rows wait at most so long
 
 typedef struct Slot {
@@ -95,28 +99,42 @@ SltStatus slt_design_sim_create(const SltModel* model, const SltDesign* design, 
   return SLT_OK;
 }
 
-static void run_member(Sweep* sweep, uint64_t member, Slot* slot) {
+/// A member on its way.
+typedef struct Runner {
+  uint64_t member;
+  Slot* slot;
+  Measuring* measuring;  // NULL: there is none
+} Runner;
+
+static void close_member(Sweep* sweep, Slot* slot, SltSim* sim, SltStatus status) {
   const SltSweepOptions* options = sweep->options;
-  slot->status = SLT_OK;
-  slot->message[0] = '\0';
-  slot->code[0] = '\0';
-  for (uint32_t i = 0; i < sweep->value_count; i++)
-    slot->values[i] = (double)NAN;
-  slt_design_member(sweep->design, member, slot->parameters);
-  SltSim* sim = NULL;
-  SltStatus status =
-      slt_design_sim_create(sweep->model, sweep->design, member, &options->sim, &sim);
-  if (status < 0) {
-    note_failure(slot, NULL, status);
-    return;
-  }
-  slt_sim_on_step(sim, is_cancelled, sweep);
-  status = slt_measures_run(sweep->measures, sim, sweep->t_end, slot->values);
   slot->status = status;
   if (status < 0) note_failure(slot, sim, status);
   uint32_t measured = slt_measures_count(sweep->measures);
   if (options->own) options->own(options->user, sim, status, slot->values + measured);
   slt_sim_free(sim);
+}
+
+/// False: the member is over already.
+static bool open_member(Sweep* sweep, Runner* runner, SltSim** sim) {
+  Slot* slot = runner->slot;
+  slot->message[0] = '\0';
+  slot->code[0] = '\0';
+  for (uint32_t i = 0; i < sweep->value_count; i++)
+    slot->values[i] = (double)NAN;
+  slt_design_member(sweep->design, runner->member, slot->parameters);
+  SltStatus status =
+      slt_design_sim_create(sweep->model, sweep->design, runner->member, &sweep->options->sim, sim);
+  if (status < 0) {
+    note_failure(slot, NULL, status);
+    return false;
+  }
+  slt_sim_on_step(*sim, is_cancelled, sweep);
+  status = measuring_begin(sweep->measures, *sim, sweep->t_end, NULL, NULL, &runner->measuring);
+  if (status >= 0) return true;
+  close_member(sweep, slot, *sim, status);
+  *sim = NULL;
+  return false;
 }
 
 // ---- workers ------------------------------------------------------------------------------------
@@ -125,25 +143,86 @@ static Slot* slot_of(Sweep* sweep, uint64_t member) {
   return &sweep->slots[member % sweep->slot_count];
 }
 
+/// The next member for a worker; `waits`: for room, where there is none. False: there is no more,
+/// or no room.
+static bool take_member(Sweep* sweep, bool waits, uint64_t* member) {
+  pthread_mutex_lock(&sweep->lock);
+  while (waits && sweep->next < sweep->end && sweep->next >= sweep->out + sweep->slot_count &&
+         !atomic_load(&sweep->cancelled))
+    pthread_cond_wait(&sweep->room, &sweep->lock);
+  bool taken = sweep->next < sweep->end && sweep->next < sweep->out + sweep->slot_count &&
+               !atomic_load(&sweep->cancelled);
+  if (taken) *member = sweep->next++;
+  pthread_mutex_unlock(&sweep->lock);
+  return taken;
+}
+
+static void finish_member(Sweep* sweep, Slot* slot) {
+  pthread_mutex_lock(&sweep->lock);
+  slot->ready = true;
+  // waking the caller for every short member would cost more than the member
+  bool much = sweep->next - sweep->out >= sweep->slot_count / 2;
+  if (much || sweep->next == sweep->end) pthread_cond_signal(&sweep->ready);
+  pthread_mutex_unlock(&sweep->lock);
+}
+
+/// The work of a thread: a few members side by side, whose steps are computed together where that
+/// is possible. A member that is over makes room for the next one.
+typedef struct Lanes {
+  Runner runners[SWEEP_LANES];
+  SltSim* sims[SWEEP_LANES];
+  uint32_t count;   // with a run
+  uint32_t pause;   // rounds from one try to compute steps together to the next: it did not work
+  uint32_t rounds;  // since the last one
+} Lanes;
+
+static void fill_lanes(Sweep* sweep, Lanes* lanes, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    while (!lanes->sims[i]) {
+      Runner* runner = &lanes->runners[i];
+      if (!take_member(sweep, lanes->count == 0, &runner->member)) return;
+      runner->slot = slot_of(sweep, runner->member);
+      if (open_member(sweep, runner, &lanes->sims[i])) {
+        lanes->count++;
+      } else {
+        finish_member(sweep, runner->slot);
+      }
+    }
+  }
+}
+
+/// Let all members go on: by a step, or to their ends.
+static void go_on(Sweep* sweep, Lanes* lanes, bool whole) {
+  for (uint32_t i = 0; i < SWEEP_LANES; i++) {
+    Runner* runner = &lanes->runners[i];
+    bool on = lanes->sims[i] != NULL;
+    if (!on) continue;
+    do {
+      on = measuring_go_on(runner->measuring, whole);
+    } while (on && whole);
+    if (on) continue;
+    SltStatus status = measuring_end(runner->measuring, runner->slot->values);
+    close_member(sweep, runner->slot, lanes->sims[i], status);
+    finish_member(sweep, runner->slot);
+    lanes->sims[i] = NULL;
+    lanes->count--;
+  }
+}
+
 static void* work(void* user) {
   Sweep* sweep = user;
-  pthread_mutex_lock(&sweep->lock);
+  Lanes lanes = {.count = 0};
   for (;;) {
-    while (sweep->next < sweep->end && sweep->next >= sweep->out + sweep->slot_count &&
-           !atomic_load(&sweep->cancelled))
-      pthread_cond_wait(&sweep->room, &sweep->lock);
-    if (sweep->next >= sweep->end || atomic_load(&sweep->cancelled)) break;
-    uint64_t member = sweep->next++;
-    pthread_mutex_unlock(&sweep->lock);
-    run_member(sweep, member, slot_of(sweep, member));
-    pthread_mutex_lock(&sweep->lock);
-    slot_of(sweep, member)->ready = true;
-    // waking the caller for every short member would cost more than the member
-    bool much = sweep->next - sweep->out >= sweep->slot_count / 2;
-    if (much || sweep->next == sweep->end) pthread_cond_signal(&sweep->ready);
+    bool tries = lanes.pause <= SWEEP_TRIES || lanes.rounds >= lanes.pause;
+    fill_lanes(sweep, &lanes, tries ? SWEEP_LANES : 1);
+    if (lanes.count == 0) return NULL;
+    if (lanes.rounds++ >= lanes.pause) {
+      bool together = slt_sims_prepare(lanes.sims, SWEEP_LANES) > 0;
+      lanes.pause = together ? 0 : lanes.pause < SWEEP_PAUSE ? 2 * lanes.pause + 1 : SWEEP_PAUSE;
+      lanes.rounds = 0;
+    }
+    go_on(sweep, &lanes, lanes.pause > SWEEP_TRIES);
   }
-  pthread_mutex_unlock(&sweep->lock);
-  return NULL;
 }
 
 static void cancel(Sweep* sweep) {

@@ -519,7 +519,7 @@ typedef enum ModelClass { MODEL_CLASS_FIXED, MODEL_CLASS_AFFINE, MODEL_CLASS_OTH
 /// ModelClass of each output. `scratch` has room for reg_count bytes.
 void model_program_classes(const ModelProgram* program, uint8_t* scratch, uint8_t* out);
 
-#define MODEL_LANES 8  // points per block
+#define MODEL_LANES BASE_LANES  // points per block
 
 /// The same for MODEL_LANES points at once: every register has that many lanes, adjacent; `t`, `x`
 /// and `out` likewise. Same bits per lane as the scalar run. `x` may be the registers of the states
@@ -527,6 +527,11 @@ void model_program_classes(const ModelProgram* program, uint8_t* scratch, uint8_
 void model_program_bind_block(const ModelProgram* program, const double* env, double* regs);
 void model_program_run_block(const ModelProgram* program, const ModelContext* context, double* regs,
                              const double* t, const double* x, double* out);
+/// Whether the program runs in blocks whatever it computes: nothing is solved for or drawn in it.
+bool model_program_has_lanes(const ModelProgram* program);
+/// model_program_bind_block() with inputs of each lane's own, from registers that are bound.
+void model_program_bind_lanes(const ModelProgram* program, const double* const* bound,
+                              double* regs);
 
 /// What does not move while time flows.
 ModelDual model_dual_fixed(double value);

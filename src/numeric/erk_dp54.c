@@ -18,7 +18,8 @@ ERK_INLINE SltStatus dp54_any(NumStepper* s, bool small) {
   double* restrict k6 = erk_k(s, 6);
   double* restrict k7 = s->f_row[s->row_end];
   double* restrict scaled = s->scaled;
-  if (s->stages) {
+  bool ahead = s->ahead.there && num_ahead_take(s);
+  if (ahead || s->stages) {
     const NumStages stages = {.t = s->trial.t0,
                               .h = h,
                               .t_end = s->trial.t,
@@ -30,7 +31,7 @@ ERK_INLINE SltStatus dp54_any(NumStepper* s, bool small) {
                               .x_end = x_end,
                               .k7 = k7};
     s->counters.rhs += SLT_COUNT(num_dp54_rows);
-    SLT_TRY(s->stages(s->user, &stages));
+    if (!ahead) SLT_TRY(s->stages(s->user, &stages));
     ERK_SCALED_ERROR(DP54_E, scaled);
     return erk_finish(s, num_norm_squared(s, scaled));
   }

@@ -36,6 +36,14 @@ extern const NumKernel num_kernel_euler, num_kernel_rk4, num_kernel_merson, num_
     num_kernel_dp54, num_kernel_dop853, num_kernel_rodas3, num_kernel_rodas, num_kernel_rodas5,
     num_kernel_multistep;
 
+/// Whether the stages of the trial are there already; they are in their rows then.
+bool num_ahead_take(NumStepper* s);
+
+/// Row of x and f at the end of the next trial.
+static inline uint32_t num_next_row(const NumStepper* s) {
+  return s->row == 2 ? 0 : s->row + 1;
+}
+
 #define NUM_LINEAR_STAGES 8  // most stages of a stiff method
 
 /// Rows that a step of a stiff method works on, of states + algebraic unknowns.

@@ -172,6 +172,16 @@ typedef struct NumStages {
 /// Compute them with the operations of num_dp54_rows, sums from left to right: h times the sum is
 /// added to x. Statuses as NumRhs.
 typedef SltStatus NumStagesFn(void* user, const NumStages* stages);
+/// The same for n states in parts, by several threads.
+struct BaseTeam;
+SltStatus num_stages_by_team(const NumStages* stages, size_t n, struct BaseTeam* team, NumRhs* rhs,
+                             void* user);
+
+/// Stages of a trial that were computed before it is attempted: from `t` to `t_end`.
+typedef struct NumAhead {
+  bool there;
+  double t, t_end;
+} NumAhead;
 
 /// What components of the pending trial's dense output have in common: component i is off by
 /// weight[i] times the sum of c[k] theta^k.
@@ -205,6 +215,7 @@ typedef struct NumStepper {
   NumOptions options;
   NumRhs* rhs;
   NumStagesFn* stages;  // dp54 calls it in place of `rhs`; NULL: stage by stage
+  NumAhead ahead;       // ... unless these are those of the trial
   void* user;
   NumSystem system;  // of a stiff method; linear NULL: none yet
   NumShared shared;
@@ -317,6 +328,25 @@ SltStatus num_stepper_derivative(NumStepper* s, const double** f);
 /// void. The committed point is untouched in every case. May be repeated with another target
 /// without reject.
 SltStatus num_stepper_attempt(NumStepper* s, double t_target);
+
+/// Steps of several steppers of as many states, lane by lane: NUM_LANES numbers side by side.
+#define NUM_LANES BASE_LANES
+typedef struct NumLane {
+  NumStepper* stepper;
+  double target;  // of its next trial
+} NumLane;
+/// The right-hand side of all lanes: `x` and `dx` have NUM_LANES numbers for each state.
+typedef void NumLanesRhs(void* user, const double* t, const double* x, double* dx);
+
+/// Whether the stages of the next trial can be computed before it: it is one of dp54, and f is
+/// known at the committed point.
+bool num_ahead_possible(const NumStepper* s);
+size_t num_lanes_room(uint32_t n);
+/// Compute them for 1 to NUM_LANES steppers. A trial that turns out to have another target, or to
+/// begin elsewhere, does not use them; otherwise it is the same to the bit. `y`: NUM_LANES numbers
+/// for each state, what the right-hand side is asked with.
+void num_lanes_run(const NumLane* lanes, uint32_t count, NumLanesRhs* rhs, void* user, double* room,
+                   double* y);
 
 /// Trial along a straight line, x + (t_target - t) f, for the last hair before a point behind which
 /// the right-hand side has no values. `f`: the direction, or NULL for that of the right-hand side

@@ -105,6 +105,7 @@ NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user) {
   s->method = num_method_get(s->method_index);
   s->rhs = rhs;
   s->stages = NULL;
+  s->ahead.there = false;
   s->user = user;
   s->scales.family = NULL;
   s->system = (NumSystem){0};
@@ -120,6 +121,7 @@ void num_stepper_set_system(NumStepper* s, const NumSystem* system) {
 }
 
 void num_stepper_set_rhs(NumStepper* s, NumRhs* rhs, void* user) {
+  s->ahead.there = false;
   s->linear_known = false;
   s->rhs = rhs;
   s->user = user;
@@ -147,6 +149,7 @@ void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, c
     s->trial.valid = false;
   }
   s->trial.pending = false;
+  s->ahead.there = false;
 
   // the trial's own rows stay as they are: its dense output may still be read
   uint32_t row = s->row_begin == s->row_end ? s->row : 3 - s->row_begin - s->row_end;
@@ -239,7 +242,7 @@ static void begin_trial(NumStepper* s, double t_target) {
   s->failed = true;
 
   s->row_begin = s->row;
-  s->row_end = s->row == 2 ? 0 : s->row + 1;
+  s->row_end = num_next_row(s);
   trial->x0 = s->x;
   trial->f0 = s->f_row[s->row];
   trial->x = s->x_row[s->row_end];

@@ -221,6 +221,60 @@ TEST(latin_hypercubes_permute_without_memory) {
   slt_model_free(model);
 }
 
+/// Steps that are computed together with those of other runs are the same steps: with functions,
+/// branches, an event that some runs have earlier than others, and runs that end before the others.
+TEST(lanes_leave_the_runs_as_they_are) {
+  SltModel* model =
+      compile("const a = 1;\n"
+              "x' = y + 0.1*cos(3*x); x(t0) = a;\n"
+              "y' = -sin(x)*exp(-0.1*a) - 0.05*y*abs(y) + max(x, a)/(1 + x*x); y(t0) = 0;\n"
+              "state low [x >= 2.5] { set y = -0.5*y; } from init, low;\n"
+              "experiment { end = 5; }\n");
+  enum { RUNS = 8 };
+  SltSim* plain[RUNS];
+  SltSim* lanes[RUNS + 1] = {NULL};
+  SltSimOptions options = slt_sim_options();
+  SltQuantity x;
+  uint32_t served = 0;
+  for (int i = 0; i < RUNS; i++) {
+    CHECK(slt_sim_create(model, &options, &plain[i]) == SLT_OK, "create");
+    CHECK(slt_sim_create(model, &options, &lanes[i + 1]) == SLT_OK, "create");
+    for (int k = 0; k < 2; k++) {
+      SltSim* sim = k ? lanes[i + 1] : plain[i];
+      CHECK(slt_sim_set_constant(sim, "a", 0.3 + 0.2 * i) == SLT_OK, "set");
+      CHECK(slt_sim_start(sim) >= SLT_OK, "start");
+    }
+  }
+  CHECK(slt_sim_find(plain[0], "x", &x) == SLT_OK, "find");
+  CHECK(slt_sims_prepare(NULL, 3) == 0, "nobody");
+  bool on = true;
+  for (int round = 0; on; round++) {
+    on = false;
+    served += slt_sims_prepare(lanes, RUNS + 1);
+    if (round % 5 == 0) slt_sims_prepare(lanes + 4, 5);
+    for (int i = 0; i < RUNS; i++) {
+      double a = 0.0;
+      double b = 0.0;
+      double stop = 2.0 + 0.3 * i;
+      if (slt_sim_time(plain[i]) >= stop) continue;
+      on = true;
+      SltStatus first = slt_sim_advance_step(plain[i], stop, &a);
+      SltStatus second = slt_sim_advance_step(lanes[i + 1], stop, &b);
+      CHECK(first == second && a == b, "same step");
+      CHECK(slt_sim_get(plain[i], x) == slt_sim_get(lanes[i + 1], x), "same bits");
+      SltStatistics p = slt_sim_statistics(plain[i]);
+      SltStatistics q = slt_sim_statistics(lanes[i + 1]);
+      CHECK(p.evaluations == q.evaluations, "same work");
+    }
+  }
+  CHECK(served > 5 * RUNS, "lanes were used");
+  for (int i = 0; i < RUNS; i++) {
+    slt_sim_free(plain[i]);
+    slt_sim_free(lanes[i + 1]);
+  }
+  slt_model_free(model);
+}
+
 /// Looking into a stretch changes nothing, in whatever order.
 TEST(looking_leaves_the_run_as_it_is) {
   SltModel* model = compile(fall);

@@ -98,8 +98,6 @@ typedef struct EngScales {
 
 /// Before a trial step: choose the method, and let a stiff one know the equations in force.
 SltStatus eng_stiff_prepare(EngSim* sim);
-/// The stages of a trial of dp54 by several threads (NumStagesFn).
-SltStatus eng_stages_of_team(void* sim, const NumStages* stages);
 /// A trial is accurate enough: see whether it needed a stiff method.
 void eng_stiff_note_trial(EngSim* sim);
 /// Why the present method is in use; NULL when the user named it. The text is the caller's buffer.

@@ -346,14 +346,40 @@ static void set_attraction(EngSim* sim) {
   if (ENG_UNLIKELY(core->contact.active)) eng_contact_soften(sim);
 }
 
+static double trial_limit(EngSim* sim) {
+  double limit = fmin(fmin(eng_queue_next(sim), eng_dwell_end(sim)), sim->core.calendar.t_linear);
+  return fmin(limit, eng_history_limit(sim));
+}
+
+/// Events tend to come at similar distances: a first step far beyond the last one sees nothing of a
+/// motion that is small beside it.
+static Attempt first_attempt(const EngSim* sim) {
+  double bound = sim->core.step.first_bound;
+  return (Attempt){.bound = bound > 0.0 ? bound : (double)INFINITY};
+}
+
+bool eng_trial_ahead(EngSim* sim, EngTrialAhead* out) {
+  const EngCore* core = &sim->core;
+  bool goes_on = core->started && !core->failed && !core->ended && !core->touched &&
+                 !core->leaves && !core->segment.valid && !core->segment.trial_pending;
+  bool plain = goes_on && eng_is_plain(sim) && !core->mode->implicit && !core->local.running &&
+               !sim->foreign && sim->model->delay_count == 0 && !core->step.nudged;
+  if (!plain || !num_ahead_possible(sim->stepper) || !(sim->stepper->control.h_next > 0.0)) {
+    return false;
+  }
+  Attempt attempt = first_attempt(sim);
+  *out = (EngTrialAhead){.mode = core->mode,
+                         .context = &sim->values.flow_context,
+                         .regs = sim->programs.rhs,
+                         .stepper = sim->stepper,
+                         .target = choose_target(sim, &attempt, trial_limit(sim))};
+  return out->target > sim->stepper->t;
+}
+
 /// A trial that is accurate enough and, with its dense output, usable.
 static SltStatus new_trial(EngSim* sim, bool* found) {
-  double limit = fmin(fmin(eng_queue_next(sim), eng_dwell_end(sim)), sim->core.calendar.t_linear);
-  limit = fmin(limit, eng_history_limit(sim));
-  // events tend to come at similar distances: a first step far beyond the last one sees nothing of
-  // a motion that is small beside it
-  Attempt attempt = {.bound = sim->core.step.first_bound > 0.0 ? sim->core.step.first_bound
-                                                               : (double)INFINITY};
+  double limit = trial_limit(sim);
+  Attempt attempt = first_attempt(sim);
   sim->core.step.first_bound = 0.0;
   SLT_TRY(eng_stiff_prepare(sim));
   SLT_TRY(first_step_size(sim, limit));

@@ -705,14 +705,21 @@ static SltStatus stages_of_mode(void* user, const NumStages* s) {
   return SLT_OK;
 }
 
+static SltStatus stages_of_team(void* user, const NumStages* s) {
+  EngSim* sim = user;
+  return num_stages_by_team(s, sim->stepper->n, sim->values.flow_context.team, eng_rhs, sim);
+}
+
+bool eng_is_plain(const EngSim* sim) {
+  return !sim->detect.has_unilateral && !sim->core.slide.count && !sim->core.contact.active;
+}
+
 void eng_choose_stages(EngSim* sim) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  // where eng_rhs does nothing but run the program
-  bool plain = !sim->detect.has_unilateral && !sim->core.slide.count && !sim->core.contact.active;
-  bool ready = plain && rhs->native &&
+  bool ready = eng_is_plain(sim) && rhs->native &&
                atomic_load_explicit(&rhs->native->stages, memory_order_relaxed) != NULL;
   bool many = sim->values.flow_context.team && sim->core.mode->state_count >= ENG_TEAM_STATES;
-  sim->stepper->stages = ready ? stages_of_mode : many ? eng_stages_of_team : NULL;
+  sim->stepper->stages = ready ? stages_of_mode : many ? stages_of_team : NULL;
 }
 
 bool eng_all_finite(const double* values, size_t n) {

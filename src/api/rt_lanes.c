@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// Steps of several runs of one model at once. What a run will try next is known as soon as its last
+// step is behind it; the stages of up to NUM_LANES such trials are computed in lock step, operation
+// by operation over all lanes, and wait until each run asks for its own. A run that does something
+// else after all (an event, a rejected step) computes its stages by itself. So lanes change the
+// time that runs take, and never a bit.
+#include "api/handles.h"
+#include "model/model.h"
+#include "numeric/numeric.h"
+
+#define LEAST_LANES 3    // fewer are faster one by one
+#define LEAST_CODE  8    // operations; shorter programs take less time than the way to the lanes
+#define MOST_STATES 256  // with more, a single run keeps the machine busy
+
+_Static_assert(NUM_LANES == MODEL_LANES, "one lane each");
+
+typedef struct Lanes {
+  EngTrialAhead trial[NUM_LANES];
+  NumLane lane[NUM_LANES];
+  uint32_t count;
+  double* regs;
+} Lanes;
+
+static void rhs_of_lanes(void* user, const double* t, const double* x, double* dx) {
+  const Lanes* lanes = user;
+  model_program_run_block(&lanes->trial[0].mode->rhs, lanes->trial[0].context, lanes->regs, t, x,
+                          dx);
+}
+
+/// Whether the run can take a lane beside the first one.
+static bool takes_lane(SltSim* sim, const ModelMode* mode, EngTrialAhead* trial) {
+  if (!sim || sim->exchange || !eng_trial_ahead(sim->engine, trial)) return false;
+  if (mode && trial->mode != mode) return false;
+  const ModelProgram* rhs = &trial->mode->rhs;
+  // compiled code is faster one by one
+  bool compiled =
+      rhs->native && atomic_load_explicit(&rhs->native->stages, memory_order_relaxed) != NULL;
+  if (compiled || trial->mode->state_count > MOST_STATES) return false;
+  if (sim->lane_mode != trial->mode) {
+    sim->lane_mode = trial->mode;
+    sim->lane_fits = rhs->code_count >= LEAST_CODE && model_program_has_lanes(rhs);
+  }
+  return sim->lane_fits;
+}
+
+/// Work space of the first run, for all.
+static double* lane_room(SltSim* sim, size_t need) {
+  if (need <= sim->lane_capacity) return sim->lane_room;
+  double* grown = base_realloc(&sim->allocator, sim->lane_room, sim->lane_capacity * sizeof *grown,
+                               base_mul_size(need, sizeof *grown));
+  if (!grown) return NULL;
+  sim->lane_room = grown;
+  sim->lane_capacity = need;
+  return grown;
+}
+
+uint32_t slt_sims_prepare(SltSim* const* sims, uint32_t count) {
+  Lanes lanes = {.count = 0};
+  SltSim* first = NULL;
+  for (uint32_t i = 0; sims && i < count && lanes.count < NUM_LANES; i++) {
+    EngTrialAhead* trial = &lanes.trial[lanes.count];
+    if (!takes_lane(sims[i], first ? lanes.trial[0].mode : NULL, trial)) continue;
+    if (!first) first = sims[i];
+    lanes.lane[lanes.count++] = (NumLane){.stepper = trial->stepper, .target = trial->target};
+  }
+  if (lanes.count < LEAST_LANES) return 0;
+  const ModelMode* mode = lanes.trial[0].mode;
+  size_t rows = num_lanes_room(mode->state_count);
+  size_t regs = base_mul_size(mode->rhs.reg_count, NUM_LANES);
+  double* room = lane_room(first, base_add_size(rows, regs));
+  if (!room) return 0;
+  const double* bound[NUM_LANES];
+  for (uint32_t i = 0; i < NUM_LANES; i++)
+    bound[i] = lanes.trial[i < lanes.count ? i : 0].regs;
+  lanes.regs = room + rows;
+  model_program_bind_lanes(&mode->rhs, bound, lanes.regs);
+  // arguments are written to the registers of the states themselves, behind that of the time
+  num_lanes_run(lanes.lane, lanes.count, rhs_of_lanes, &lanes, room, lanes.regs + NUM_LANES);
+  return lanes.count;
+}
