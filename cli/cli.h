@@ -264,6 +264,12 @@ SltStatus native_prepare(SltModel* model, SltNativeWhen when);
 
 // ---- commands -----------------------------------------------------------------------------------
 
+/// Whether a command that makes experiments is to write a page about itself (`--report FILE.html`),
+/// and running it so (report_experiment.c). Returns the exit status of the command.
+typedef int ReportCommand(int argc, char** argv);
+bool report_is_asked(const char* command, int argc, char** argv);
+int report_experiment(const char* command, ReportCommand* run, int argc, char** argv);
+
 int command_run(int argc, char** argv);
 int command_check(int argc, char** argv);
 int command_explain(int argc, char** argv);

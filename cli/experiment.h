@@ -83,10 +83,25 @@ void cell_number(FILE* out, bool first, double value);
 int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const char* output,
               const char* plot);
 
-/// Data and the model that was found, as lines over each other (fit_plot.c). Returns the exit
-/// status.
-int fit_plot(const Trial* trial, const SltFitData* data, const SltFitParameter* parameters,
-             uint32_t count, const char* path);
+/// Columns of data and what they are of the model.
+typedef struct FitColumns {
+  const SltFitColumn* items;
+  uint32_t count;
+} FitColumns;
+
+/// What a fit has come to.
+typedef struct FitFound {
+  const Trial* trial;
+  const SltFitData* data;
+  uint32_t data_count;
+  FitColumns columns;
+  const SltFitParameter* parameters;
+  uint32_t count;
+  const double* correlation;
+} FitFound;
+
+/// Data, model, interval and residuals as a picture (fit_plot.c). Returns the exit status.
+int fit_plot(const FitFound* found, const char* path);
 
 /// How variances are asked for.
 typedef struct VarianceRequest {

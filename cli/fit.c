@@ -252,7 +252,14 @@ static int run(FitCommand* c) {
   }
   int exit = c->output ? write_result(c) : CLI_DONE;
   if (exit == CLI_DONE && c->plot) {
-    exit = fit_plot(&c->trial, &c->sets[0], c->parameters, c->params.count, c->plot);
+    exit = fit_plot(&(FitFound){.trial = &c->trial,
+                                .data = c->sets,
+                                .data_count = c->data.count,
+                                .columns = {c->columns, c->column_names.count},
+                                .parameters = c->parameters,
+                                .count = c->params.count,
+                                .correlation = correlation},
+                    c->plot);
   }
   bool to_stdout = c->output && strcmp(c->output, "-") == 0;
   if (exit == CLI_DONE && !c->trial.quiet && !to_stdout) print_result(c, &result);

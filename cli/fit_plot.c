@@ -1,103 +1,256 @@
 // SPDX-License-Identifier: MIT
 //
-// The picture of a fit: what was measured, and the model with the parameters that were found.
-#define _POSIX_C_SOURCE 200809L
+// What the picture of a fit shows: for each column of the data that the model has, the data, the
+// model with the parameters that were found, its 95 % interval and the residuals. The interval
+// comes from the covariance of the parameters and from runs with each of them moved a little.
 #include "experiment.h"
-#include "figure.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/// A constant, or `x(t0)`.
-static SltStatus give(SltSim* sim, const SltFitParameter* parameter) {
+#define PANELS  12u
+#define POINTS  2000u  // of the model's line
+#define ENTRIES 60u    // most times of entries
+#define MOVED   0.1    // of a parameter's deviation
+
+typedef struct FitPlot {
+  const Trial* trial;
+  const SltFitParameter* parameters;
+  uint32_t count;
+  const double* correlation;
+  const SltFitData* data;
+  SltMeasures* entries;  // of the present column; NULL: it is a quantity over time
+  const char* quantity;
+} FitPlot;
+
+/// Numbers that belong to one panel.
+typedef struct Course {
+  double *t, *y;
+  uint32_t count;
+} Course;
+
+static SltStatus give(SltSim* sim, const SltFitParameter* parameter, double value) {
   char name[128];
   snprintf(name, sizeof name, "%.120s", parameter->name);
   char* initial = strstr(name, "(t0)");
   if (!initial) initial = strstr(name, "(0)");
-  if (!initial) return slt_sim_set_constant(sim, name, parameter->value);
+  if (!initial) return slt_sim_set_constant(sim, name, value);
   *initial = '\0';
-  return slt_sim_set_initial(sim, name, parameter->value);
+  return slt_sim_set_initial(sim, name, value);
 }
 
-/// Names of the columns that are quantities of the model, separated by commas; NULL for none.
-static char* common_names(SltSim* sim, const SltTable* data, const char** names, uint32_t* count) {
-  char* text = NULL;
-  size_t size = 0;
-  FILE* out = open_memstream(&text, &size);
-  *count = 0;
-  if (!out) return NULL;
-  for (uint32_t i = 0; i < slt_table_column_count(data); i++) {
-    SltQuantity q;
-    const char* name = slt_table_column_name(data, i);
-    if (slt_sim_find(sim, name, &q) < 0 || q.kind == SLT_KIND_TIME) continue;
-    fprintf(out, "%s`%s`", *count ? "," : "", name);
-    names[(*count)++] = name;
+/// Values of the present quantity at ascending times.
+static SltStatus read_along(SltSim* sim, const char* name, Course* course) {
+  SltQuantity q;
+  SltStatus status = slt_sim_start(sim);
+  if (status >= 0) status = slt_sim_find(sim, name, &q);
+  for (uint32_t i = 0; status >= 0 && i < course->count; i++) {
+    double t = slt_sim_time(sim);
+    while (status >= 0 && status != SLT_END && t < course->t[i])
+      status = slt_sim_advance(sim, course->t[i], &t);
+    if (status >= 0 && t == course->t[i]) course->y[i] = slt_sim_get(sim, q);
   }
-  fclose(out);
-  if (*count) return text;
-  free(text);
-  return NULL;
+  return status;
 }
 
-/// Rows of the model over the time of the data.
-static SltTable* run_model(SltSim* sim, const SltTable* data, const char* const* names,
-                           uint32_t count) {
-  double end = -HUGE_VAL;
-  for (uint32_t c = 0; c < slt_table_column_count(data); c++) {
-    if (strcmp(slt_table_column_name(data, c), "time") != 0) continue;
-    for (uint32_t i = 0; i < slt_table_row_count(data); i++) {
-      double t = slt_table_value(data, i, c);
-      if (t > end) end = t;
+/// The model at the points of a course, with parameter `moved` at `value` (none: at `count`).
+static void run_course(const FitPlot* f, uint32_t moved, double value, Course* course) {
+  SltSim* sim = NULL;
+  for (uint32_t i = 0; i < course->count; i++)
+    course->y[i] = (double)NAN;
+  SltStatus status = slt_sim_create(f->trial->model, &f->trial->sim, &sim);
+  for (uint32_t i = 0; status >= 0 && i < f->data->setting_count; i++)
+    status = slt_sim_set_constant(sim, f->data->settings[i].name, f->data->settings[i].value);
+  for (uint32_t i = 0; status >= 0 && i < f->count; i++)
+    status = give(sim, &f->parameters[i], i == moved ? value : f->parameters[i].value);
+  if (status >= 0 && f->entries) {
+    slt_measures_run(f->entries, sim, f->trial->t_end, course->y);
+  } else if (status >= 0) {
+    read_along(sim, f->quantity, course);
+  }
+  slt_sim_free(sim);
+}
+
+/// Half the width of the model's interval along a course; false: the data do not determine it.
+static bool find_spread(const FitPlot* f, const Course* course, double* spread) {
+  uint32_t n = f->count;
+  double* slopes = calloc((size_t)n * course->count + 2 * (size_t)course->count, sizeof *slopes);
+  if (!slopes) return false;
+  double* low = slopes + (size_t)n * course->count;
+  double* high = low + course->count;
+  double quantile = 0.0;
+  bool good = true;
+  for (uint32_t k = 0; good && k < n; k++) {
+    const SltFitParameter* p = &f->parameters[k];
+    double h = MOVED * p->deviation;
+    good = isfinite(h) && h > 0.0;
+    if (!good) break;
+    quantile = (p->interval[1] - p->value) / p->deviation;
+    run_course(f, k, p->value - h, &(Course){course->t, low, course->count});
+    run_course(f, k, p->value + h, &(Course){course->t, high, course->count});
+    // in deviations of the parameter
+    for (uint32_t i = 0; i < course->count; i++)
+      slopes[(size_t)k * course->count + i] = (high[i] - low[i]) / (2.0 * MOVED);
+  }
+  for (uint32_t i = 0; good && i < course->count; i++) {
+    double sum = 0.0;
+    for (uint32_t a = 0; a < n; a++) {
+      for (uint32_t b = 0; b < n; b++)
+        sum += f->correlation[a * n + b] * slopes[(size_t)a * course->count + i] *
+               slopes[(size_t)b * course->count + i];
+    }
+    spread[i] = quantile * sqrt(fmax(sum, 0.0));
+  }
+  free(slopes);
+  return good;
+}
+
+static const char* meaning_of(const FitColumns* columns, const char* name) {
+  for (uint32_t i = 0; i < columns->count; i++) {
+    if (strcmp(columns->items[i].column, name) == 0) return columns->items[i].quantity;
+  }
+  return name;
+}
+
+static bool is_over_time(const FitPlot* f, const char* name) {
+  SltSim* sim = NULL;
+  SltQuantity q;
+  bool found = slt_sim_create(f->trial->model, &f->trial->sim, &sim) >= 0 &&
+               slt_sim_find(sim, name, &q) >= 0 && q.kind != SLT_KIND_TIME;
+  slt_sim_free(sim);
+  return found;
+}
+
+/// `time(A.s)` as the measures of its entries, so many; NULL: it is none.
+static SltMeasures* entries_of(const FitPlot* f, const char* name, uint32_t count) {
+  char texts[ENTRIES][160];
+  const char* items[ENTRIES];
+  size_t length = strlen(name);
+  if (count == 0 || strncmp(name, "time(", 5) != 0 || length > 120) return NULL;
+  for (uint32_t i = 0; i < count; i++) {
+    snprintf(texts[i], sizeof texts[i], "%.*s, %u)", (int)length - 1, name, i + 1);
+    items[i] = texts[i];
+  }
+  SltMeasures* entries = NULL;
+  SltProblem problem;
+  slt_measures_create(f->trial->model, items, count, &entries, &problem);
+  return entries;
+}
+
+/// Rows of a column that have a time and a value.
+static bool take_data(const SltTable* table, uint32_t time, uint32_t column, bool entries,
+                      Course* out) {
+  uint32_t rows = slt_table_row_count(table);
+  out->t = calloc((size_t)rows + 1, sizeof *out->t);
+  out->y = calloc((size_t)rows + 1, sizeof *out->y);
+  out->count = 0;
+  if (!out->t || !out->y) return false;
+  for (uint32_t i = 0; i < rows; i++) {
+    double t = entries ? out->count + 1.0 : slt_table_value(table, i, time);
+    double y = slt_table_value(table, i, column);
+    bool later = out->count == 0 || t >= out->t[out->count - 1];
+    if (!isfinite(t) || !isfinite(y) || !later || (entries && out->count == ENTRIES)) continue;
+    out->t[out->count] = t;
+    out->y[out->count++] = y;
+  }
+  return out->count > 0;
+}
+
+/// The points at which the model's line is drawn.
+static Course line_points(const FitPlot* f, const Course* data) {
+  uint32_t count = f->entries ? data->count : POINTS;
+  Course line = {calloc(count, sizeof(double)), calloc(count, sizeof(double)), count};
+  double begin = f->trial->t_start;
+  double end = data->t[data->count - 1];
+  for (uint32_t i = 0; line.t && i < count; i++) {
+    line.t[i] = f->entries ? i + 1.0 : begin + (end - begin) * i / (count - 1.0);
+  }
+  return line;
+}
+
+static bool make_panel(FitPlot* f, uint32_t time, uint32_t column, const char* name,
+                       SltFitPanel* panel) {
+  Course data = {0};
+  bool entries = strncmp(name, "time(", 5) == 0;
+  *panel = (SltFitPanel){.name = name, .over = entries ? "entry" : "time"};
+  if (!entries && (time == UINT32_MAX || !is_over_time(f, name))) return false;
+  bool good = take_data(f->data->table, time, column, entries, &data);
+  f->quantity = name;
+  f->entries = good && entries ? entries_of(f, name, data.count) : NULL;
+  good &= !entries || f->entries;
+  panel->t = data.t;
+  panel->y = data.y;
+  panel->count = good ? data.count : 0;
+  if (!good) return false;
+  Course line = line_points(f, &data);
+  Course at = {data.t, calloc(data.count, sizeof(double)), data.count};
+  double* spread = calloc(line.count, sizeof *spread);
+  panel->model_t = line.t;
+  panel->model = line.y;
+  panel->residual = at.y;
+  good = line.t && line.y && at.y && spread;
+  if (good) {
+    run_course(f, f->count, 0.0, &line);
+    run_course(f, f->count, 0.0, &at);
+    for (uint32_t i = 0; i < at.count; i++)
+      at.y[i] = data.y[i] - at.y[i];
+    panel->model_count = line.count;
+    if (find_spread(f, &line, spread)) panel->spread = spread;
+  }
+  if (!panel->spread) free(spread);
+  slt_measures_free(f->entries);
+  return good;
+}
+
+static void free_panel(SltFitPanel* panel) {
+  free((void*)panel->t);
+  free((void*)panel->y);
+  free((void*)panel->residual);
+  free((void*)panel->model_t);
+  free((void*)panel->model);
+  free((void*)panel->spread);
+}
+
+static uint32_t find_time(const SltTable* table, const FitColumns* columns) {
+  for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
+    if (strcmp(meaning_of(columns, slt_table_column_name(table, i)), "time") == 0) return i;
+  }
+  return UINT32_MAX;
+}
+
+int fit_plot(const FitFound* found, const char* path) {
+  SltFitPanel panels[PANELS];
+  uint32_t count = 0;
+  FitPlot f = {.trial = found->trial,
+               .parameters = found->parameters,
+               .count = found->count,
+               .correlation = found->correlation};
+  for (uint32_t d = 0; d < found->data_count; d++) {
+    f.data = &found->data[d];
+    uint32_t time = find_time(f.data->table, &found->columns);
+    for (uint32_t i = 0; i < slt_table_column_count(f.data->table) && count < PANELS; i++) {
+      const char* name = meaning_of(&found->columns, slt_table_column_name(f.data->table, i));
+      if (i == time) continue;
+      if (make_panel(&f, time, i, name, &panels[count])) {
+        count++;
+      } else {
+        free_panel(&panels[count]);
+      }
     }
   }
-  SltRecorderOptions options = slt_recorder_options();
-  SltRecorder* recorder = NULL;
-  const char* bad = NULL;
-  options.keep = true;
-  options.samples = 2000;
-  options.bands = false;
-  options.names = names;
-  options.name_count = count;
-  SltTable* table = NULL;
-  if (isfinite(end) && slt_recorder_create(sim, &options, &recorder, &bad) >= 0 &&
-      slt_recorder_run(recorder, end) >= 0) {
-    table = slt_recorder_take_table(recorder);
+  Output out = {.path = path, .fd = -1, .whole = true};
+  int exit = CLI_USAGE;
+  if (count == 0) {
+    cli_error("there is nothing to draw: no column of the data is a quantity of the model");
+  } else if (output_open(&out)) {
+    SltStatus status = slt_fit_picture(panels, count, found->trial->source.name,
+                                       plot_path_format(path), (SltWriter){output_write, &out});
+    output_close(&out);
+    exit = status < 0 || out.error ? output_report(&out, "picture") : CLI_DONE;
   }
-  slt_recorder_free(recorder);
-  return table;
-}
-
-int fit_plot(const Trial* trial, const SltFitData* data, const SltFitParameter* parameters,
-             uint32_t count, const char* path) {
-  SltSim* sim = NULL;
-  SltFigure* figure = NULL;
-  SltTable* model = NULL;
-  char* names = NULL;
-  uint32_t name_count = 0;
-  const char** items = calloc(slt_table_column_count(data->table) + 1u, sizeof *items);
-  SltStatus status = items ? slt_sim_create(trial->model, &trial->sim, &sim) : SLT_ERR_NOMEM;
-  for (uint32_t i = 0; status >= 0 && i < data->setting_count; i++)
-    status = slt_sim_set_constant(sim, data->settings[i].name, data->settings[i].value);
-  for (uint32_t i = 0; status >= 0 && i < count; i++)
-    status = give(sim, &parameters[i]);
-  if (status >= 0) names = common_names(sim, data->table, items, &name_count);
-  if (names) model = run_model(sim, data->table, items, name_count);
-  CliFigure options = {0};
-  int exit = CLI_RUN;
-  if (model) figure = figure_make(&options, NULL, trial->source.name);
-  if (figure && slt_figure_add(figure, data->table, "data") >= 0 &&
-      slt_figure_add(figure, model, "model") >= 0 && slt_figure_columns(figure, names) >= 0) {
-    exit = figure_write(figure, &options, model, path);
-  } else if (!figure) {
-    cli_error(
-        "there is nothing to draw: no column of the data is a quantity of the model over time");
-  }
-  slt_figure_free(figure);
-  slt_table_free(model);
-  slt_sim_free(sim);
-  free(names);
-  free((void*)items);
+  for (uint32_t i = 0; i < count; i++)
+    free_panel(&panels[i]);
   return exit;
 }

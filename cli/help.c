@@ -255,6 +255,7 @@ static const char sweep_help[] =
     "over\n"
     "                      two, curves with the spread over more; of samples scatter plots\n"
     "  --resume            go on with a sweep that was interrupted; same model and options\n"
+    "  --report FILE.html  a page with what is printed, the picture, the rows and the model\n"
     "  -q, --quiet         no progress and no summary\n"
     "\n"
     "exit status: 0 done (also when members failed), 1 the model is wrong, 2 wrong usage,\n"
@@ -308,6 +309,7 @@ static const char sens_help[] =
     "                      [--rtol 1e-12, --atol 1e-15]\n"
     "  --plot FILE.svg|.png|.pdf|-   bars of the elasticities; - draws on the terminal\n"
     "  -o FILE|-           the table as CSV\n"
+    "  --report FILE.html  a page with what is printed, the picture, the rows and the model\n"
     "  -q, --quiet         no progress and no table for people\n";
 
 static const char compare_help[] =
@@ -326,6 +328,7 @@ static const char compare_help[] =
     "  --time-tol T        for the times of jumps [--tol times the length of the first table]\n"
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"
+    "  --report FILE.html  a page with what is printed, the picture, the rows and the model\n"
     "  -q, --quiet         only the exit status\n"
     "\n"
     "exit status: 0 within the tolerances, 1 not, 2 wrong usage or tables that cannot be "
@@ -352,8 +355,9 @@ static const char fit_help[] =
     "  --seed N            of these [0]\n"
     "  --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
     "                      [--rtol 1e-9, --atol 1e-12]\n"
-    "  --plot FILE.svg     the first data and the model with what was found, over each other\n"
+    "  --plot FILE.svg     data, the model with its 95 % interval, and the residuals\n"
     "  -o FILE|-           values, deviations and intervals as CSV\n"
+    "  --report FILE.html  a page with what is printed, the picture, the rows and the model\n"
     "  -q, --quiet         no table for people\n"
     "\n"
     "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 its runs fail, 130 interrupted\n";
@@ -378,6 +382,7 @@ static const char optimize_help[] =
     "run\n"
     "                      [--rtol 1e-9, --atol 1e-12]\n"
     "  -o FILE|-           every evaluation as a row\n"
+    "  --report FILE.html  a page with what is printed, the picture, the rows and the model\n"
     "  -q, --quiet         no progress and no result for people\n"
     "\n"
     "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 the conditions cannot be met or "
@@ -398,6 +403,7 @@ static const char steady_help[] =
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"
     "  -o FILE|-           states, Jacobian and eigenvalues as CSV\n"
+    "  --report FILE.html  a page with what is printed, the picture, the rows and the model\n"
     "  -q, --quiet         nothing for people\n"
     "\n"
     "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 none was found\n";
@@ -417,6 +423,7 @@ static const char linearize_help[] =
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"
     "  -o FILE|-           the matrices as CSV; with --response, that\n"
+    "  --report FILE.html  a page with what is printed, the picture, the rows and the model\n"
     "  -q, --quiet         nothing for people\n";
 
 static const char lsp_help[] =

@@ -84,6 +84,9 @@ static int dispatch(int argc, char** argv) {
     for (int k = 2; k < argc && strcmp(argv[k], "--") != 0; k++) {
       if (is_help(argv[k])) return help(word);
     }
+    if (report_is_asked(word, argc - 2, argv + 2)) {
+      return report_experiment(word, commands[i].run, argc - 2, argv + 2);
+    }
     return commands[i].run(argc - 2, argv + 2);
   }
   return unknown_command(word);

@@ -18,7 +18,7 @@
 #define STORY_KEPT    ((size_t)24 << 20)  // bytes of explanations
 #define STATES_MAX    64u                 // of a text column
 
-static void escape(FILE* out, const char* text, size_t length) {
+void report_escape(FILE* out, const char* text, size_t length) {
   for (size_t i = 0; i < length; i++) {
     switch (text[i]) {
     case '<': fputs("&lt;", out); break;
@@ -33,7 +33,7 @@ static void escape(FILE* out, const char* text, size_t length) {
 }
 
 static void escape_text(FILE* out, const char* text) {
-  escape(out, text, strlen(text));
+  report_escape(out, text, strlen(text));
 }
 
 // ---- what is kept during the run ----------------------------------------------------------------
@@ -570,7 +570,7 @@ static void write_structure(FILE* out, const ReportRun* run) {
     fputs("<h2 id=\"structure\">Structure</h2>\n<details><summary>what determines what, mode by "
           "mode</summary>\n<pre>",
           out);
-    escape(out, text.data, text.size);
+    report_escape(out, text.data, text.size);
     fputs("</pre></details>\n", out);
   }
   text_clear(&text);
@@ -587,24 +587,29 @@ static void write_model(FILE* out, const ModelSource* source) {
     const char* end = memchr(text + at, '\n', length - at);
     size_t size = end ? (size_t)(end - text) - at : length - at;
     fprintf(out, "<span class=\"l\" id=\"L%u\"><span class=\"n\">%u</span>", line + 1, line + 1);
-    escape(out, text + at, size);
+    report_escape(out, text + at, size);
     fputs("</span>\n", out);
     at += size + 1;
   }
   fputs(whole ? "</pre>\n" : "...\n</pre>\n", out);
 }
 
-static void write_head(FILE* out, const ReportRun* run) {
+void report_head(FILE* out, const char* title) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
         out);
-  escape_text(out, run->summary->model);
+  escape_text(out, title);
   fputs("</title>\n<style>", out);
   for (const char* const* line = report_style; *line; line++)
     fputs(*line, out);
   fputs("</style>\n</head>\n<body>\n<h1>", out);
-  escape_text(out, run->summary->model);
-  fputs("</h1>\n<p class=\"lead\">", out);
+  escape_text(out, title);
+  fputs("</h1>\n", out);
+}
+
+static void write_head(FILE* out, const ReportRun* run) {
+  report_head(out, run->summary->model);
+  fputs("<p class=\"lead\">", out);
   escape_text(out, path_base(run->source->name));
   fprintf(out, ", run by saltus %s</p>\n", slt_version());
   fputs("<nav><a href=\"#summary\">Summary</a><a href=\"#events\">Events</a>"
@@ -631,7 +636,7 @@ static void write_summary(FILE* out, Report* report, const ReportRun* run) {
   } else if (text_open(&text)) {
     summary_write(text.file, run->summary);
     fflush(text.file);
-    escape(out, text.data, text.size);
+    report_escape(out, text.data, text.size);
   }
   text_clear(&text);
   fputs("</pre>\n", out);

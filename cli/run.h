@@ -191,6 +191,10 @@ typedef struct ReportText {
 bool text_open(ReportText* text);
 void text_clear(ReportText* text);
 
+/// Text as part of a page; and how a page begins, up to its heading.
+void report_escape(FILE* out, const char* text, size_t length);
+void report_head(FILE* out, const char* title);
+
 /// The picture of automata as "svg", "dot", "png" or "pdf" (graph.c); false when it cannot be made.
 bool graph_make(const SltGraph* graph, const char* title, const char* format, ReportText* out);
 

@@ -16,7 +16,7 @@ _saltus() {
     --gamma --sliding --zeno --native --threads --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --replay --watch --quiet
     --help"
   local picture="--panel --phase --histogram --y2 --x --xrange --yrange --y2range --log --equal --title --xlabel --ylabel --y2label --legend --marks --bands --density --theme --size --view --ascii"
-  local trial="--until --from --method --rtol --atol --hmax --set --measure --quiet --help"
+  local trial="--until --from --method --rtol --atol --hmax --set --measure --report --quiet --help"
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then

@@ -124,6 +124,7 @@ complete -c saltus -n "__fish_seen_subcommand_from $trials" -l measure -s m -x -
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l until -x -d "end of the runs"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l from -x -d "start of the runs"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l rtol -x -d "relative tolerance"
+complete -c saltus -n "__fish_seen_subcommand_from $trials" -l report -r -d "a page about it"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l set -x -d "set a constant"
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l vary -x -d "values of a parameter"
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l sample -x -a "grid random lhs sobol" -d "how members are chosen"

@@ -365,7 +365,8 @@ SLT_API SltStatus slt_sensitivity_mark_time(SltSensitivity* sensitivity, uint32_
 ///         marks.
 SLT_API SltStatus slt_sensitivity_gradient(SltSensitivity* sensitivity, const double* weights,
                                            uint32_t mark_count, double* out);
-/// What the run did that is not differentiated, and after which nothing is known: "a closed contact".
+/// What the run did that is not differentiated, and after which nothing is known: "a closed
+/// contact".
 /// @return static text; NULL: nothing.
 SLT_API const char* slt_sensitivity_gap(const SltSensitivity* sensitivity);
 
@@ -598,6 +599,23 @@ SLT_API SltStatus slt_fit_run(const SltModel* model, const SltFitData* data, uin
                               SltFitParameter* parameters, uint32_t count,
                               const SltFitOptions* options, SltFitResult* result,
                               SltProblem* problem);
+
+/// A quantity that a model was fitted to, for a picture. NaN is left out.
+typedef struct SltFitPanel {
+  const char* name;
+  const char* over;  ///< name of the axis: `time`
+  const double *t, *y, *residual;
+  uint32_t count;  ///< of the data
+  const double *model_t, *model;
+  const double* spread;  ///< half the width of the model's interval at each point; NULL: none
+  uint32_t model_count;
+} SltFitPanel;
+
+/// Draw data with the model over them, and what is left over below, one panel under the other.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (nothing to draw), SLT_ERR_UNSUPPORTED (PNG or PDF without
+///         cairo), SLT_ERR_NOMEM, the writer's error.
+SLT_API SltStatus slt_fit_picture(const SltFitPanel* panels, uint32_t count, const char* title,
+                                  SltPlotFormat format, SltWriter writer);
 
 // ---- optimisation -------------------------------------------------------------------------------
 

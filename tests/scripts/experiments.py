@@ -162,6 +162,37 @@ class Fit(Experiment):
     def fit(self, *arguments):
         return {r["parameter"]: r for r in self.table("fit", *arguments)}
 
+    def test_picture_and_report(self):
+        self.write("m.lisma", self.MODEL)
+        self.data("noisy.csv", 0.02, missing=True)
+        self.good("fit", "m.lisma", "--data", "noisy.csv", "--data", "noisy.csv,x0=1.4", "--params", "k,d", "--plot", "fit.svg", "-q")
+        svg = self.read("fit.svg")
+        self.assertEqual(svg.count(">residual<"), 2)  # a panel for each file
+        self.assertIn("fill-opacity=\"0.25\"", svg)  # the interval
+        printed = self.good("fit", "m.lisma", "--data", "noisy.csv", "--params", "k,d", "--report", "fit.html").out
+        page = self.read("fit.html")
+        for part in ("<svg", "95 % interval", "<td>k</td>", "const k = 30", "--data noisy.csv"):
+            self.assertIn(part, page)
+        self.assertIn("95 % interval", printed)
+        self.assertEqual(sorted(f for f in os.listdir(self.folder) if f.startswith("fit.")), ["fit.csv", "fit.html", "fit.svg"])
+
+    def test_reports_of_all_commands(self):
+        self.write("m.lisma", self.MODEL)
+        self.data("data.csv", 0.0)
+        for words, parts in ((("sweep", "--vary", "k=10:30:5", "-m", "max(x)"), ("<svg", "<th>member</th>")),
+                             (("sens", "--params", "k", "-m", "max(x)"), ("<svg", "exists")),
+                             (("measure", "-m", "a = max(x)"), ("<th>a</th>",)),
+                             (("steady",), ("stable",)),
+                             (("linearize",), ("eigenvalue",)),
+                             (("compare", "--data", "data.csv", "--tol", "1e-9"), ("data.csv",))):
+            self.saltus(words[0], "m.lisma", *words[1:], "--report", "r.html")
+            page = self.read("r.html")
+            for part in (*parts, "</html>"):
+                self.assertIn(part, page, words)
+            os.remove(self.path("r.html"))
+        self.fails(2, "sweep", "m.lisma", "--vary", "k=1:2:2", "-m", "max(x)", "-o", "-", "--report", "r.html")
+        self.fails(2, "sweep", "m.lisma", "--vary", "k=1:2:2", "-m", "max(x)", "--report", "r.txt")
+
     def test_columns_with_other_names(self):
         self.write("m.lisma", self.MODEL)
         self.data("named.csv", 0.0)
