@@ -275,6 +275,7 @@ static const char measure_help[] =
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE, --seed N\n"
     "                      as of run\n"
     "  -o FILE|-           a row of CSV with all digits instead\n"
+    "  --report FILE.html  a page with what is printed, the row and the model\n"
     "\n"
     "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 the run failed\n";
 
