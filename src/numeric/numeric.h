@@ -396,6 +396,21 @@ SltStatus num_dense_prepare(NumStepper* s);
 /// `t`, as `trial.error` is. Only after num_dense_prepare(), for explicit methods with cubic or
 /// better dense output.
 double num_small_pair_error(NumStepper* s, double t);
+
+enum { NUM_PAIR_SMALLER, NUM_PAIR_SETTLES, NUM_PAIR_TRIED, NUM_PAIR_LARGER };
+
+/// What is known of two explicit pairs of which one is in use; zero to begin with. Plain data.
+typedef struct NumPairs {
+  uint8_t phase;
+  uint64_t steps, rhs;       // counters when the phase began
+  double t;                  // time then
+  double pace;               // of the smaller pair: time per evaluation
+  uint32_t waits, patience;  // windows until the larger one is tried (again)
+} NumPairs;
+
+/// Before a step: whether the larger of the two pairs is to make it. `undisturbed` false: something
+/// other than its error says how long a step is, or the motion has begun anew.
+bool num_pairs_weigh(NumPairs* pairs, const NumStepper* s, bool undisturbed);
 double num_dense_theta(const NumStepper* s, double t);
 void num_dense_eval(const NumStepper* s, double t, double* x);
 double num_dense_component(const NumStepper* s, uint32_t i, double t);

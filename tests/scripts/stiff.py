@@ -226,11 +226,25 @@ class Stiff(unittest.TestCase):
         self.assertIn("method rodas5: stiff from t = ", self.summary(FORCED))
         for t, x in zip(run.column("time"), run.column("x")):
             self.assertAlmostEqual(x, math.cos(t), delta=1e-5)
-        self.assertIn("method dp54: no sign of stiffness", self.summary(EASY))
+        self.assertIn("method dp54: no sign of stiffness", self.summary(EASY, "--until", "5"))
         with open(gallery("stiff", "van_der_pol.lisma"), encoding="utf-8") as file:
             self.assertIn("switches between dp54 and rodas5", self.summary(file.read()))
         # the first method is the explicit one to the bit
-        self.assertEqual(self.run_text(EASY).rows, self.run_text(EASY, "--method", "dp54").rows)
+        few = ("--until", "5")
+        self.assertEqual(self.run_text(EASY, *few).rows, self.run_text(EASY, "--method", "dp54", *few).rows)
+
+    def test_the_larger_pair_where_it_goes_farther(self):
+        def evaluations(errors):
+            return int(re.search(r"evaluations +([0-9]+)", errors).group(1))
+
+        text = "x' = v; v' = -x; x(t0) = 1; v(t0) = 0; experiment { end = 400; }"
+        summary = self.summary(text)
+        self.assertIn("method dop853: no sign of stiffness; dop853 goes farther, from t = ", summary)
+        self.assertLess(evaluations(summary), 0.6 * evaluations(self.summary(text, "--method", "dp54")))
+        self.assertAlmostEqual(self.run_text(text).last("x"), math.cos(400), delta=1e-4)
+        # events end it, and where they come often it is not tried
+        often = text + " at 0 each 5 repeat 100 { set x = 1.001 * x; }"
+        self.assertNotIn("dop853", self.summary(often))
 
     def test_the_smaller_pair_where_events_limit_the_steps(self):
         def evaluations(errors):

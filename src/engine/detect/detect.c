@@ -472,7 +472,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   sim->detect.crossing_count = 0;  // what was found before it gave up is looked for again
   SLT_TRY(num_dense_prepare(sim->stepper));
   double t_end = sim->stepper->trial.t;
-  bool near = eng_pruned_find(sim, t_from);
+  bool near = ENG_UNLIKELY(sim->pruning.has_bounds) && eng_pruned_find_slow(sim, t_from);
   if (!near) find_ends(sim);
   double leaves = (double)INFINITY;
   sim->core.exit.pending = false;

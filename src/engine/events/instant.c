@@ -69,7 +69,7 @@ static SltStatus settle_past(EngSim* sim) {
 
 /// Values that a delay has held back.
 static SltStatus take_arrivals(EngSim* sim, bool* any) {
-  sim->history.arrived = eng_history_break(sim, sim->core.t, any);
+  sim->history.arrived = sim->history.delays && eng_history_break_slow(sim, sim->core.t, any);
   if (!sim->history.arrived) return SLT_OK;
   sim->dae.from = sim->core.mode;
   memset(sim->values.given, 0, sim->model->env_count);
@@ -260,7 +260,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   sim->core.stop_wanted = false;
   *fired = false;
   eng_trace_begin(sim);
-  eng_dwell_release(sim);
+  if (ENG_UNLIKELY(sim->core.dwell.any)) eng_dwell_release_slow(sim);
   eng_audit_begin(sim, kind == ENG_INSTANT_INITIAL);
   sim->instant.running = true;
   sim->instant.was_sliding = sim->core.slide.count > 0;
@@ -293,7 +293,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;
     *changed = dwells || regrouped || sim->history.arrived || eng_flow_changed(sim);
-    eng_history_instant(sim, *changed);
+    if (ENG_UNLIKELY(sim->history.delays)) eng_history_instant_slow(sim, *changed);
     if (ENG_UNLIKELY(sim->core.stop_wanted)) {
       eng_trace_mark(sim, SLT_EVENT_STOP, &sim->instant.stop_span, sim->instant.stop_text);
       sim->core.ended = true;

@@ -11,6 +11,7 @@ typedef struct EngSim EngSim;
 #define ENG_EXPLICIT_METHOD "dp54"    // what `auto` begins with
 #define ENG_STIFF_METHOD    "rodas5"  // ... and changes to where that pays
 #define ENG_SMALL_METHOD    "bs32"    // ... and to where events limit the steps
+#define ENG_LARGE_METHOD    "dop853"  // ... and to where that goes farther
 #define ENG_STEP_MEMORY     16        // modes whose first step is remembered; a power of two
 #define ENG_TEAM_STATES     20000     // that are worth several threads
 
@@ -51,7 +52,9 @@ typedef struct EngChoice {
   uint32_t short_arcs;       // successive ones that the smaller pair could have made
   uint32_t pair_patience;    // short_arcs after which it does
   uint32_t pair_switches;
-  double t_pair;  // time of the first
+  double t_pair, t_large;  // times of the first; of the first step of the larger pair
+  uint64_t arcs_seen;
+  NumPairs pairs;
 } EngChoice;
 
 /// How a motion that begins anew in a mode went last time.
@@ -76,9 +79,9 @@ typedef struct EngStep {
 
 /// Methods to choose from.
 typedef struct EngMethods {
-  const NumMethod *explicit_method, *small_method, *stiff_method;  // what `auto` chooses from
-  char reason[200];                                                // why the present one is in use
-  double t_stop;  // up to which the motion is asked for
+  const NumMethod *explicit_method, *small_method, *large_method, *stiff_method;  // of `auto`
+  char reason[200];  // why the present one is in use
+  double t_stop;     // up to which the motion is asked for
 } EngMethods;
 
 /// What the states measure (scale.c).

@@ -7,6 +7,9 @@
 //
 // What the smaller pair would estimate as its error is in the dense output of the larger one, so
 // the change is not a guess (num_small_pair_error).
+//
+// The larger pair. Where nothing but the error limits the steps, a pair of order 8 may go farther
+// for its evaluations: that is tried (numeric/pair.c).
 #include "engine/run/run.h"
 
 #define SHORT_FLIGHTS  10  // arcs in a row that the smaller pair could have made
@@ -35,7 +38,7 @@ static uint64_t flight_steps(const EngSim* sim) {
 /// The flight that the present instant has ended: was it one for the smaller pair?
 static void judge(EngSim* sim) {
   EngChoice* choice = &sim->core.choice;
-  if (!applies(sim) || is_small(sim)) return;
+  if (!applies(sim) || sim->stepper->method != sim->motion.explicit_method) return;
   bool fits = flight_steps(sim) == 1 && num_dense_prepare(sim->stepper) >= 0 &&
               num_small_pair_error(sim->stepper, sim->core.t) <= COMFORTABLE;
   choice->short_arcs = fits ? choice->short_arcs + 1 : 0;
@@ -59,6 +62,22 @@ static void learn(EngChoice* choice) {
   }
 }
 
+/// The other one of the usual and the larger pair, if that is to go on.
+static const NumMethod* choose_larger(EngSim* sim) {
+  EngChoice* choice = &sim->core.choice;
+  const NumStepper* stepper = sim->stepper;
+  bool is_large = stepper->method == sim->motion.large_method;
+  // a step of the larger pair that may grow much looks stiff for once
+  bool stiff = is_large ? stepper->control.stiff_suspected : stepper->control.stiff_hits > 0;
+  bool calm = choice->arcs == choice->arcs_seen && !stiff;
+  choice->arcs_seen = choice->arcs;
+  calm &= !sim->core.slide.count && !sim->core.contact.active && !sim->local;
+  calm &= !sim->history.delays && sim->core.mode->state_count < ENG_TEAM_STATES;
+  if (num_pairs_weigh(&choice->pairs, stepper, calm) == is_large) return NULL;
+  if (!is_large && !(choice->t_large > 0.0)) choice->t_large = sim->core.t;
+  return is_large ? sim->motion.explicit_method : sim->motion.large_method;
+}
+
 const NumMethod* eng_order_choose(EngSim* sim) {
   EngChoice* choice = &sim->core.choice;
   if (choice->pair_patience == 0) choice->pair_patience = SHORT_FLIGHTS;
@@ -68,7 +87,7 @@ const NumMethod* eng_order_choose(EngSim* sim) {
     choice->short_arcs = 0;
     return sim->motion.explicit_method;
   }
-  if (!applies(sim) || choice->short_arcs < choice->pair_patience) return NULL;
+  if (!applies(sim) || choice->short_arcs < choice->pair_patience) return choose_larger(sim);
   if (choice->pair_switches++ == 0) choice->t_pair = sim->core.t;
   choice->arcs_then = choice->arcs;
   choice->short_arcs = 0;

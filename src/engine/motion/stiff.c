@@ -235,10 +235,15 @@ static EngNumber short_time(double t) {
 const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity) {
   const EngChoice* choice = &sim->core.choice;
   if (!sim->options.method_auto) return NULL;
-  char pair[80] = "";
+  char pair[160] = "";
   if (choice->pair_switches) {
     snprintf(pair, sizeof pair, "; " ENG_SMALL_METHOD " where events limit the steps, from t = %s",
              short_time(choice->t_pair).text);
+  }
+  if (choice->pairs.phase == NUM_PAIR_LARGER) {
+    size_t length = strlen(pair);
+    snprintf(pair + length, sizeof pair - length,
+             "; " ENG_LARGE_METHOD " goes farther, from t = %s", short_time(choice->t_large).text);
   }
   if (choice->switches == 0) {
     snprintf(text, capacity, "no sign of stiffness%s", pair);

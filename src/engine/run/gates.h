@@ -140,10 +140,6 @@ static inline bool eng_slide_reached(EngSim* sim) {
   return ENG_UNLIKELY(sim->detect.has_separating) && eng_slide_reached_slow(sim);
 }
 
-static inline bool eng_pruned_find(EngSim* sim, double t_from) {
-  return ENG_UNLIKELY(sim->pruning.has_bounds) && eng_pruned_find_slow(sim, t_from);
-}
-
 /// False when the trial was not one on which relations were passed over.
 static inline bool eng_pruned_mesh(EngSim* sim) {
   if (!sim->core.pruned.lazy) return false;
@@ -196,15 +192,7 @@ static inline double eng_dwell_end(const EngSim* sim) {
   return ENG_UNLIKELY(sim->core.dwell.any) ? sim->core.dwell.until : (double)INFINITY;
 }
 
-static inline void eng_dwell_release(EngSim* sim) {
-  if (ENG_UNLIKELY(sim->core.dwell.any)) eng_dwell_release_slow(sim);
-}
-
 // ---- delays and time events ---------------------------------------------------------------------
-
-static inline SltStatus eng_foreign_open(EngSim* sim) {
-  return ENG_UNLIKELY(sim->foreign) ? eng_foreign_open_slow(sim) : SLT_OK;
-}
 
 static inline SltStatus eng_foreign_check(EngSim* sim) {
   return ENG_UNLIKELY(sim->foreign) ? eng_foreign_check_slow(sim) : SLT_OK;
@@ -212,10 +200,6 @@ static inline SltStatus eng_foreign_check(EngSim* sim) {
 
 static inline SltStatus eng_history_append(EngSim* sim, double t) {
   return ENG_UNLIKELY(sim->history.delays) ? eng_history_append_slow(sim, t) : SLT_OK;
-}
-
-static inline void eng_history_instant(EngSim* sim, bool changed) {
-  if (ENG_UNLIKELY(sim->history.delays)) eng_history_instant_slow(sim, changed);
 }
 
 static inline double eng_history_next_jump(const EngSim* sim) {
@@ -232,10 +216,6 @@ static inline double eng_history_usable(EngSim* sim, uint32_t trials) {
 
 static inline void eng_history_pass(EngSim* sim, double t) {
   if (ENG_UNLIKELY(sim->history.delays)) eng_history_pass_slow(sim, t);
-}
-
-static inline bool eng_history_break(EngSim* sim, double t, bool* jumped) {
-  return ENG_UNLIKELY(sim->history.delays) && eng_history_break_slow(sim, t, jumped);
 }
 
 /// Next time event: firing of an `at`, or arrival of a jump.
@@ -255,14 +235,6 @@ static inline void eng_local_prepare(EngSim* sim) {
 
 static inline void eng_local_collect(EngSim* sim) {
   if (ENG_UNLIKELY(sim->local)) eng_local_collect_slow(sim);
-}
-
-static inline bool eng_local_next(EngSim* sim) {
-  return ENG_UNLIKELY(sim->core.local.running) && eng_local_next_slow(sim);
-}
-
-static inline bool eng_local_event(EngSim* sim, bool* restart) {
-  return ENG_UNLIKELY(sim->core.local.running) && eng_local_event_slow(sim, restart);
 }
 
 static inline SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* back) {

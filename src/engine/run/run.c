@@ -85,7 +85,7 @@ SltStatus eng_start(EngSim* sim) {
   sim->core.stall.last = -(double)INFINITY;
   sim->core.step.instant_t = sim->core.t;
   model_random_seed(&sim->core.random, sim->options.seed, 0);
-  SltStatus status = eng_foreign_open(sim);
+  SltStatus status = sim->foreign ? eng_foreign_open_slow(sim) : SLT_OK;
   if (status >= 0) status = eng_init_values(sim);
   sim->dae.initial = true;
   sim->dae.tentative = true;
@@ -312,7 +312,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   // a step as long as a delay ends where what jumped at its begin arrives
   if (eng_history_next_jump(sim) <= core->t) core->segment.due = true;
   bool restart = false;
-  if (core->segment.event && eng_local_event(sim, &restart)) {
+  if (core->segment.event && core->local.running && eng_local_event_slow(sim, &restart)) {
     *fired = true;
     if (restart) {
       SLT_TRY(commit_trial(sim));

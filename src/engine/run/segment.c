@@ -411,7 +411,7 @@ SltStatus eng_next_segment(EngSim* sim) {
   EngCore* core = &sim->core;
   sim->values.sampled = false;
   bool found = false;
-  if (eng_local_next(sim)) {
+  if (ENG_UNLIKELY(sim->core.local.running) && eng_local_next_slow(sim)) {
     found = core->segment.event;
   } else if (core->segment.trial_pending) {
     // an event that changed nothing lies behind us: the rest of the trial is still good

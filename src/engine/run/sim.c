@@ -329,7 +329,9 @@ static SltStatus take_memory(EngSim* sim) {
   sim->storage.stepper_size = num_stepper_size(sim->options.method, sim->values.n_max);
   if (sim->options.method_auto || sim->options.method->stiff) {
     // room for the methods that may take turns
-    const NumMethod* others[] = {sim->motion.explicit_method, sim->motion.stiff_method};
+    bool large = sim->options.method_auto && sim->values.n_max < ENG_TEAM_STATES;
+    const NumMethod* others[] = {large ? sim->motion.large_method : sim->motion.explicit_method,
+                                 sim->motion.stiff_method};
     for (size_t i = 0; i < SLT_COUNT(others); i++) {
       size_t size = num_stepper_size(others[i], sim->values.n_max);
       if (size > sim->storage.stepper_size) sim->storage.stepper_size = size;
@@ -376,6 +378,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   eng_dae_create(sim);
   sim->motion.explicit_method = num_method_find(STR_LIT(ENG_EXPLICIT_METHOD));
   sim->motion.small_method = num_method_find(STR_LIT(ENG_SMALL_METHOD));
+  sim->motion.large_method = num_method_find(STR_LIT(ENG_LARGE_METHOD));
   sim->motion.stiff_method = num_method_find(STR_LIT(ENG_STIFF_METHOD));
   measure(sim);
   make_first_mode(sim);
