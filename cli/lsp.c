@@ -62,11 +62,8 @@ static void publish(LspServer* server, Document* document) {
   send_message(server, &out);
 }
 
-/// A text was opened or has changed.
-static void put_document(LspServer* server, const char* uri, const JsonNode* text) {
-  if (!uri || !json_text(text)) return;
-  Document* fresh = document_open(uri, text->text, text->length, server->wide);
-  if (fresh) fresh->files = server->files;
+static void put_text(LspServer* server, const char* uri, const char* text, size_t length) {
+  Document* fresh = document_open(uri, text, length, server->wide);
   Document** place = find_document(server, uri);
   if (fresh && !place) {
     size_t size = (server->document_count + 1) * sizeof(Document*);
@@ -82,9 +79,39 @@ static void put_document(LspServer* server, const char* uri, const JsonNode* tex
     server->broken = true;
     return;
   }
+  fresh->files = server->files;
+  fresh->server = server;
   document_free(*place);
   *place = fresh;
   publish(server, fresh);
+}
+
+static bool includes(const Document* d, const char* path) {
+  for (size_t i = 0; i < d->included_count; i++) {
+    if (strcmp(d->included[i]->path, path) == 0) return true;
+  }
+  return false;
+}
+
+/// A text was opened or has changed: it is compiled anew, and so is every open one that includes
+/// it.
+static void put_document(LspServer* server, const char* uri, const JsonNode* text) {
+  if (!uri || !json_text(text)) return;
+  put_text(server, uri, text->text, text->length);
+  Document** changed = find_document(server, uri);
+  for (size_t i = 0; changed && i < server->document_count && !server->broken; i++) {
+    Document* other = server->documents[i];
+    if (other == *changed || !includes(other, (*changed)->path)) continue;
+    Text again = {0};
+    Text name = {0};
+    text_put(&again, other->text, other->length);
+    text_put(&name, other->uri, strlen(other->uri) + 1);
+    if (!name.failed && !again.failed) {
+      put_text(server, name.data, again.data ? again.data : "", again.length);
+    }
+    free(again.data);
+    free(name.data);
+  }
 }
 
 static void close_document(LspServer* server, const char* uri) {
@@ -187,15 +214,19 @@ static void answer_request(LspServer* server, const Json* json, const char* meth
       return;
     }
     if (strcmp(method, "textDocument/rename") == 0) {
-      size_t byte = document_byte(*document, json, json_member(json, params, "position"));
+      const Document* file = document_as_included(server, *document);
+      size_t byte = document_byte(file, json, json_member(json, params, "position"));
       const char* name = json_text(json_member(json, params, "newName"));
-      if (!name || !answer_rename(*document, byte, name, &out)) {
+      if (!name || !answer_rename(file, byte, name, &out)) {
         free(out.data);
         send_error(server, id, ERROR_PARAMS, "this cannot be a name here");
         return;
       }
     } else {
-      known = answer_about(*document, method, json, params, &out);
+      bool wide = strcmp(method, "textDocument/references") == 0 ||
+                  strcmp(method, "textDocument/definition") == 0;
+      const Document* file = wide ? document_as_included(server, *document) : *document;
+      known = answer_about(file, method, json, params, &out);
     }
   } else {
     known = false;

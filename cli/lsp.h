@@ -3,8 +3,8 @@
 // The language server (Language Server Protocol 3.17): what an editor shows while a model is
 // written. lsp_stdio.c speaks with an editor over standard input and output, page.c with the
 // workbench; lsp.c understands messages, lsp_document.c knows texts and places in them,
-// lsp_names.c
-// finds what words mean, lsp_view.c, lsp_words.c and lsp_answers.c know the rest.
+// lsp_files.c the files that a model includes, lsp_names.c finds what words mean, lsp_view.c,
+// lsp_words.c and lsp_answers.c know the rest.
 #ifndef SALTUS_CLI_LSP_H
 #define SALTUS_CLI_LSP_H
 
@@ -22,8 +22,12 @@ typedef struct Fix {
   char* text;
 } Fix;
 
+typedef struct Document Document;
+typedef struct LspServer LspServer;
+
 /// A name that the text declares.
 typedef struct Symbol {
+  const Document* document;  // that declares it
   SltSymbolKind kind;
   char* name;
   char* container;  // "" where there is none
@@ -38,8 +42,8 @@ typedef struct LspFiles {
   void* user;
 } LspFiles;
 
-/// A text that is open in the editor.
-typedef struct Document {
+/// A text that is open in the editor, or included by one that is.
+struct Document {
   char* uri;
   char* path;  // of a file:, else the URI itself
   char* text;  // NUL-terminated
@@ -53,13 +57,18 @@ typedef struct Document {
   const Symbol** by_name;  // the symbols, sorted; NULL without memory
   Fix* fixes;
   size_t fix_count;
-} Document;
+  const LspServer* server;
+  Document** included;  // all files that the model includes
+  size_t included_count;
+  const Document* root;  // the model that includes it; NULL for one that is open
+  bool fixed;            // came with the program: nothing in it is renamed
+};
 
 /// Takes a message for the editor, which is freed by the caller; false when it cannot be sent.
 typedef bool LspSendFn(void* user, const Text* body);
 
 /// The server's side of a conversation.
-typedef struct LspServer {
+struct LspServer {
   LspSendFn* send;
   void* user;  // of send
   LspFiles files;
@@ -70,7 +79,7 @@ typedef struct LspServer {
   bool stopping;  // shutdown has come
   bool exit;
   bool broken;  // nothing can be sent any more, or memory is exhausted
-} LspServer;
+};
 
 // ---- lsp.c --------------------------------------------------------------------------------------
 
@@ -102,6 +111,20 @@ size_t document_skip_silent(const Document* document, size_t at);
 /// Bytes and, as the editor counts them, characters of the letter at a byte.
 size_t document_letter(const Document* document, size_t at, uint32_t* characters);
 void symbol_free(Symbol* symbol);
+/// For slt_outline(): a symbol of a document, `user`.
+void document_keep_symbol(void* user, const SltSymbol* symbol);
+
+// ---- lsp_files.c --------------------------------------------------------------------------------
+
+/// Load a file for the compilation of a document, `user`, and keep it if it is a model.
+SltStatus lsp_load(void* user, const char* name, const SltAllocator* allocator, char** content,
+                   size_t* length);
+/// The documents of one model: the one that is compiled, then what it includes; NULL behind the
+/// last.
+const Document* document_family(const Document* document, size_t index);
+/// A document as the file that another open one includes, where names are known in both; itself if
+/// none does.
+const Document* document_as_included(const LspServer* server, const Document* document);
 
 // ---- lsp_words.c --------------------------------------------------------------------------------
 
@@ -134,6 +157,10 @@ bool lsp_word_before(const Document* document, size_t dot, Place* out);
 /// The declaration that a word means: through the part it is in, or the path before it; NULL for
 /// none.
 const Symbol* lsp_symbol_at(const Document* document, Place word);
+/// How a run calls the quantity that a word means, with a closing zero.
+void lsp_put_path(const Document* document, Place word, const Symbol* symbol, Text* out);
+/// The part of a name, in whatever file; NULL for none.
+const Symbol* lsp_part_named(const Document* document, const char* name);
 void answer_symbols(const Document* document, Text* out);
 void answer_definition(const Document* document, size_t byte, Text* out);
 /// Every place of what the word means: as locations, or as highlights.

@@ -40,12 +40,25 @@ static void keep_fix(Document* d, Place place, const char* hint) {
   if (text) d->fixes[d->fix_count++] = (Fix){place, text};
 }
 
+/// Where a text names a file that it includes, itself or through others; the top if it does not.
+static Place include_of(const Document* d, const char* file) {
+  const char* base = strrchr(file, '/');
+  base = base ? base + 1 : file;
+  size_t length = strlen(base);
+  for (const char* at = strstr(d->text, base); at && length; at = strstr(at + 1, base)) {
+    if (at[length] != '"') continue;
+    size_t end = (size_t)(at - d->text) + length;
+    return (Place){end - length, end};
+  }
+  return (Place){0, 0};
+}
+
 static void put_diagnostic(void* user, const SltDiagnostic* m) {
   Collector* c = user;
   Document* d = c->document;
-  // what is said about another file stands at the top
+  // what is said about another file stands where it is included, or at the top
   bool here = strcmp(m->file, d->path) == 0 && m->begin <= m->end && m->end <= d->length;
-  Place place = here ? (Place){m->begin, m->end} : (Place){0, 0};
+  Place place = here ? (Place){m->begin, m->end} : include_of(d, m->file);
   if (here) keep_fix(d, place, m->hint);
   int severity = m->severity == SLT_ERROR     ? SEVERITY_ERROR
                  : m->severity == SLT_WARNING ? SEVERITY_WARNING
@@ -65,40 +78,20 @@ static void put_diagnostic(void* user, const SltDiagnostic* m) {
   c->any = true;
 }
 
-static void keep_symbol(void* user, const SltSymbol* s) {
-  Document* d = user;
-  Symbol* symbols = grow(d->symbols, d->symbol_count, sizeof *symbols);
-  if (!symbols) return;
-  d->symbols = symbols;
-  Symbol symbol = {.kind = s->kind,
-                   .name = strdup(s->name),
-                   .container = strdup(s->container ? s->container : ""),
-                   .part = strdup(s->part ? s->part : ""),
-                   .type = strdup(s->type ? s->type : ""),
-                   .place = {s->begin, s->end},
-                   .whole = {s->whole_begin, s->whole_end}};
-  if (symbol.name && symbol.container && symbol.part && symbol.type) {
-    d->symbols[d->symbol_count++] = symbol;
-  } else {
-    symbol_free(&symbol);
-  }
-}
-
 void answer_diagnostics(Document* d, Text* out) {
   Collector collector = {.document = d, .out = out};
   SltCompileOptions options = slt_compile_options();
   options.on_diagnostic = put_diagnostic;
   options.user = &collector;
-  ModelSource source = {.path = d->path, .name = d->path, .beside = true};
-  options.load = d->files.load ? d->files.load : source_load;
-  options.load_user = d->files.load ? d->files.user : &source;
+  options.load = lsp_load;
+  options.load_user = d;
   options.structure = true;
   text_put_format(out, "{\"uri\":");
   text_put_json(out, d->uri, strlen(d->uri));
   text_put_format(out, ",\"diagnostics\":[");
   slt_model_compile(d->path, d->text, d->length, &options, &d->model);
   inputs_clear();
-  if (d->lisma) slt_outline(d->text, d->length, keep_symbol, d);
+  if (d->lisma) slt_outline(d->text, d->length, document_keep_symbol, d);
   lsp_index_symbols(d);
   text_put_format(out, "]}");
 }
@@ -106,7 +99,8 @@ void answer_diagnostics(Document* d, Text* out) {
 // ---- declarations -------------------------------------------------------------------------------
 
 /// What is shown of a declaration: its first lines.
-static Place declaration_text(const Document* d, const Symbol* s) {
+static Place declaration_text(const Symbol* s) {
+  const Document* d = s->document;
   Place shown = s->whole;
   if (shown.end - shown.begin > HOVER_BYTES) {
     shown.end = shown.begin + HOVER_BYTES;
@@ -125,18 +119,27 @@ static void put_hover(const Document* d, Place word, const Text* content, Text* 
   text_put_format(out, "}");
 }
 
-/// The unit of a quantity, as far as the model compiles.
-static void put_unit(const Document* d, Place word, Text* content) {
-  char name[256];
+/// The unit and the value of a quantity at the start, as far as the model compiles.
+static void put_quantity(const Document* d, Place word, const Symbol* s, Text* content) {
   char unit[128] = "";
   SltQuantity quantity;
   SltSim* sim = NULL;
   SltSimOptions options = slt_sim_options();
-  snprintf(name, sizeof name, "%.*s", (int)(word.end - word.begin), d->text + word.begin);
-  if (!d->model || slt_sim_create(d->model, &options, &sim) < 0) return;
-  bool known = slt_sim_find(sim, name, &quantity) >= 0 &&
-               slt_sim_unit(sim, quantity, unit, sizeof unit) >= 0;
-  if (known && unit[0]) text_put_format(content, ", in %s", unit);
+  const SltModel* model = document_family(d, 0)->model;
+  Text name = {0};
+  lsp_put_path(d, word, s, &name);
+  bool known = !name.failed && name.data && model && slt_sim_create(model, &options, &sim) >= 0 &&
+               slt_sim_find(sim, name.data, &quantity) >= 0;
+  free(name.data);
+  if (known && slt_sim_unit(sim, quantity, unit, sizeof unit) >= 0 && unit[0]) {
+    text_put_format(content, ", in %s", unit);
+  }
+  bool valued = s->kind == SLT_SYMBOL_CONSTANT || s->kind == SLT_SYMBOL_VARIABLE ||
+                s->kind == SLT_SYMBOL_MACRO;
+  if (known && valued && slt_sim_start(sim) >= 0) {
+    const char* when = s->kind == SLT_SYMBOL_CONSTANT ? "" : " at the start";
+    text_put_format(content, ", %.10g%s", slt_sim_get(sim, quantity), when);
+  }
   slt_sim_free(sim);
 }
 
@@ -146,10 +149,10 @@ void answer_hover(const Document* d, size_t byte, Text* out) {
   if (document_word_at(d, byte, &word)) {
     const Symbol* s = lsp_symbol_at(d, word);
     if (s) {
-      Place shown = declaration_text(d, s);
+      Place shown = declaration_text(s);
       text_put_format(&content, "```lisma\n%.*s\n```\n%s", (int)(shown.end - shown.begin),
-                      d->text + shown.begin, lsp_kind(s->kind)->text);
-      put_unit(d, word, &content);
+                      s->document->text + shown.begin, lsp_kind(s->kind)->text);
+      put_quantity(d, word, s, &content);
     }
     const LspWord* known = s ? NULL : lsp_word_find(d, word);
     if (known) text_put_format(&content, "```lisma\n%s\n```\n%s", known->form, known->text);
@@ -175,27 +178,39 @@ static void put_item(const char* label, const char* detail, int kind, bool* any,
 
 /// Behind "NAME.": the members of that part, or the states of that automaton.
 static bool put_members(const Document* d, size_t dot, bool* any, Text* out) {
-  Place automaton;
-  if (!lsp_word_before(d, dot, &automaton)) return false;
-  const Symbol* owner = lsp_symbol_at(d, automaton);
-  if (owner && owner->kind == SLT_SYMBOL_INSTANCE) {
-    for (size_t i = 0; i < d->symbol_count; i++) {
-      const Symbol* s = &d->symbols[i];
-      if (strcmp(s->part, owner->type) != 0) continue;
-      put_item(s->name, lsp_kind(s->kind)->text, lsp_kind(s->kind)->complete, any, out);
+  Place before;
+  if (!lsp_word_before(d, dot, &before)) return false;
+  const Symbol* owner = lsp_symbol_at(d, before);
+  bool instance = owner && owner->kind == SLT_SYMBOL_INSTANCE;
+  bool main = document_is_word(d, before, "main");
+  bool known = main || instance;
+  const Document* file = NULL;
+  for (size_t k = 0; (file = document_family(d, k)) != NULL; k++) {
+    for (size_t i = 0; i < file->symbol_count; i++) {
+      const Symbol* s = &file->symbols[i];
+      if (instance && strcmp(s->part, owner->type) == 0) {
+        put_item(s->name, lsp_kind(s->kind)->text, lsp_kind(s->kind)->complete, any, out);
+      }
+      if (instance || file != d) continue;
+      if (s->kind == SLT_SYMBOL_AUTOMATON && document_is_word(d, before, s->name)) known = true;
+      bool mine = s->container[0] ? document_is_word(d, before, s->container) : main;
+      if (s->kind == SLT_SYMBOL_STATE && mine) put_item(s->name, "state", COMPLETE_CLASS, any, out);
     }
-    return true;
   }
-  bool main = document_is_word(d, automaton, "main");
-  bool known = main;
-  for (size_t i = 0; i < d->symbol_count; i++) {
-    const Symbol* s = &d->symbols[i];
-    if (s->kind == SLT_SYMBOL_AUTOMATON && document_is_word(d, automaton, s->name)) known = true;
-    bool mine = s->container[0] ? document_is_word(d, automaton, s->container) : main;
-    if (s->kind == SLT_SYMBOL_STATE && mine) put_item(s->name, "state", COMPLETE_CLASS, any, out);
-  }
-  if (known) put_item("state", "the state it is in", COMPLETE_KEYWORD, any, out);
+  if (known && !instance) put_item("state", "the state it is in", COMPLETE_KEYWORD, any, out);
   return known;
+}
+
+/// All names of a model; of included files what they declare outside of their parts.
+static void put_names(const Document* d, bool* any, Text* out) {
+  const Document* file = NULL;
+  for (size_t k = 0; (file = document_family(d, k)) != NULL; k++) {
+    for (size_t i = 0; i < file->symbol_count; i++) {
+      const Symbol* s = &file->symbols[i];
+      const LspKind* kind = lsp_kind(s->kind);
+      if (file == d || !s->part[0]) put_item(s->name, kind->text, kind->complete, any, out);
+    }
+  }
 }
 
 void answer_completion(const Document* d, size_t byte, Text* out) {
@@ -205,10 +220,7 @@ void answer_completion(const Document* d, size_t byte, Text* out) {
   text_put_format(out, "[");
   bool dotted = word.begin > 0 && d->text[word.begin - 1] == '.';
   if (!(dotted && put_members(d, word.begin - 1, &any, out))) {
-    for (size_t i = 0; i < d->symbol_count; i++) {
-      const LspKind* kind = lsp_kind(d->symbols[i].kind);
-      put_item(d->symbols[i].name, kind->text, kind->complete, &any, out);
-    }
+    put_names(d, &any, out);
     for (size_t i = 0; d->lisma && lsp_word_get(i); i++) {
       const LspWord* known = lsp_word_get(i);
       put_item(known->word, known->form,

@@ -2,6 +2,7 @@
 //
 // Texts that are open in the editor, and places in them. An editor counts lines from 0 and, unless
 // it agrees to bytes, characters in units of UTF-16.
+#define _POSIX_C_SOURCE 200809L
 #include "lsp.h"
 
 #include <stdlib.h>
@@ -52,6 +53,31 @@ Document* document_open(const char* uri, const char* text, size_t length, bool w
   return document;
 }
 
+static void* grow(void* items, size_t count, size_t size) {
+  bool full = (count & (count - 1)) == 0;  // capacities are powers of two
+  return full ? realloc(items, (count ? 2 * count : 1) * size) : items;
+}
+
+void document_keep_symbol(void* user, const SltSymbol* s) {
+  Document* d = user;
+  Symbol* symbols = grow(d->symbols, d->symbol_count, sizeof *symbols);
+  if (!symbols) return;
+  d->symbols = symbols;
+  Symbol symbol = {.document = d,
+                   .kind = s->kind,
+                   .name = strdup(s->name),
+                   .container = strdup(s->container ? s->container : ""),
+                   .part = strdup(s->part ? s->part : ""),
+                   .type = strdup(s->type ? s->type : ""),
+                   .place = {s->begin, s->end},
+                   .whole = {s->whole_begin, s->whole_end}};
+  if (symbol.name && symbol.container && symbol.part && symbol.type) {
+    d->symbols[d->symbol_count++] = symbol;
+  } else {
+    symbol_free(&symbol);
+  }
+}
+
 void symbol_free(Symbol* symbol) {
   free(symbol->name);
   free(symbol->container);
@@ -65,6 +91,9 @@ void document_free(Document* document) {
     symbol_free(&document->symbols[i]);
   for (size_t i = 0; i < document->fix_count; i++)
     free(document->fixes[i].text);
+  for (size_t i = 0; i < document->included_count; i++)
+    document_free(document->included[i]);
+  free((void*)document->included);
   free(document->symbols);
   free((void*)document->by_name);
   slt_model_free(document->model);

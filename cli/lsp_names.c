@@ -69,14 +69,14 @@ void lsp_index_symbols(Document* d) {
   if (d->by_name) qsort((void*)d->by_name, d->symbol_count, sizeof *d->by_name, by_name);
 }
 
-/// First of the symbols that have a word for their name.
-static size_t find_first(const Document* d, Place word) {
+/// First of the symbols of `file` that have a word of `d` for their name.
+static size_t find_first(const Document* file, const Document* d, Place word) {
   size_t low = 0;
-  size_t high = d->by_name ? d->symbol_count : 0;
+  size_t high = file->by_name ? file->symbol_count : 0;
   size_t length = word.end - word.begin;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    const char* name = d->by_name[middle]->name;
+    const char* name = file->by_name[middle]->name;
     int order = strncmp(name, d->text + word.begin, length);
     if (order == 0 && name[length]) order = 1;
     if (order < 0) {
@@ -102,18 +102,29 @@ static const char* part_around(const Document* d, Place word) {
   return "";
 }
 
-/// A symbol of a part, or of an automaton in it.
-static const Symbol* find_in(const Document* d, Place word, const char* part,
-                             const char* container) {
+/// A symbol of a part, or of an automaton in it, in one file.
+static const Symbol* find_here(const Document* file, const Document* d, Place word,
+                               const char* part, const char* container) {
   const Symbol* found = NULL;
-  for (size_t i = find_first(d, word); d->by_name && i < d->symbol_count; i++) {
-    const Symbol* s = d->by_name[i];
+  for (size_t i = find_first(file, d, word); file->by_name && i < file->symbol_count; i++) {
+    const Symbol* s = file->by_name[i];
     if (!document_is_word(d, word, s->name)) break;
     if (strcmp(s->part, part) != 0) continue;
     if (container && strcmp(s->container, container) != 0) continue;
     // a state of the automaton around comes before one of another
-    if (s->kind != SLT_SYMBOL_STATE || holds(s->whole, word)) return s;
+    if (s->kind != SLT_SYMBOL_STATE || (file == d && holds(s->whole, word))) return s;
     if (!found) found = s;
+  }
+  return found;
+}
+
+/// The same in all files of the model, the present one first.
+static const Symbol* find_in(const Document* d, Place word, const char* part,
+                             const char* container) {
+  const Symbol* found = find_here(d, d, word, part, container);
+  const Document* file = NULL;
+  for (size_t i = 0; !found && (file = document_family(d, i)) != NULL; i++) {
+    if (file != d) found = find_here(file, d, word, part, container);
   }
   return found;
 }
@@ -131,7 +142,31 @@ bool lsp_word_before(const Document* d, size_t dot, Place* out) {
   return document_word_at(d, at, out) && out->end + (d->text[out->end] == '`') == at;
 }
 
+/// The instance in whose arguments a word stands as the name of one: `A` in `Tank upper(A = 2)`.
+static const Symbol* argument_of(const Document* d, Place word) {
+  size_t behind = word.end + strspn(d->text + word.end, " `");
+  if (d->text[behind] != '=' || d->text[behind + 1] == '=') return NULL;
+  uint32_t depth = 0;
+  size_t at = word.begin;
+  for (bool direct = true; at > 0; at--) {
+    char c = d->text[at - 1];
+    if (c == ';' || c == '{' || c == '}') return NULL;
+    if (c == ')' || c == ']') depth++;
+    if (c == '(' && depth == 0) break;
+    if ((c == '(' || c == '[') && depth > 0) depth--;
+    // only blanks between the name and what parts it from the argument before
+    if (direct && !strchr(" \t\r\n`,", c)) return NULL;
+    if (c == ',') direct = false;
+  }
+  Place name;
+  if (at == 0 || !lsp_word_before(d, at - 1, &name)) return NULL;
+  const Symbol* s = find_in(d, name, part_around(d, name), NULL);
+  return s && s->kind == SLT_SYMBOL_INSTANCE ? s : NULL;
+}
+
 const Symbol* lsp_symbol_at(const Document* d, Place word) {
+  const Symbol* instance = argument_of(d, word);
+  if (instance) return find_in(d, word, instance->type, NULL);
   size_t begin = word.begin - (word.begin > 0 && d->text[word.begin - 1] == '`');
   const char* part = part_around(d, word);
   Place before;
@@ -145,6 +180,17 @@ const Symbol* lsp_symbol_at(const Document* d, Place word) {
   }
   const Symbol* own = part[0] ? find_in(d, word, part, NULL) : NULL;
   return own ? own : find_in(d, word, "", NULL);
+}
+
+const Symbol* lsp_part_named(const Document* d, const char* name) {
+  const Document* file = NULL;
+  for (size_t k = 0; (file = document_family(d, k)) != NULL; k++) {
+    for (size_t i = 0; i < file->symbol_count; i++) {
+      const Symbol* s = &file->symbols[i];
+      if (s->kind == SLT_SYMBOL_PART && strcmp(s->name, name) == 0) return s;
+    }
+  }
+  return NULL;
 }
 
 // ---- where it stands ----------------------------------------------------------------------------
@@ -165,43 +211,88 @@ void answer_definition(const Document* d, size_t byte, Text* out) {
   Place word;
   const Symbol* s = document_word_at(d, byte, &word) ? lsp_symbol_at(d, word) : NULL;
   if (s) {
-    put_location(d, s->place, true, out);
+    put_location(s->document, s->place, true, out);
   } else {
     text_put_format(out, "null");
   }
 }
 
-/// The next word that means the same as `word`, which is declared by `symbol` or nowhere.
-static bool next_use(const Document* d, Place word, const Symbol* symbol, size_t* at, Place* out) {
-  size_t length = word.end - word.begin;
+/// What is looked for: a word, and the symbol that declares it or NULL.
+typedef struct Wanted {
+  const char* text;
+  size_t length;
+  const Symbol* symbol;
+} Wanted;
+
+static bool find_wanted(const Document* d, size_t byte, Wanted* out) {
+  Place word;
+  if (!document_word_at(d, byte, &word)) return false;
+  *out = (Wanted){d->text + word.begin, word.end - word.begin, lsp_symbol_at(d, word)};
+  return true;
+}
+
+/// The next word of a document that means what is wanted.
+static bool next_use(const Document* d, const Wanted* wanted, size_t* at, Place* out) {
   while (document_next_word(d, at, out)) {
-    bool equal = out->end - out->begin == length &&
-                 memcmp(d->text + out->begin, d->text + word.begin, length) == 0;
-    if (equal && lsp_symbol_at(d, *out) == symbol) return true;
+    bool equal = out->end - out->begin == wanted->length &&
+                 memcmp(d->text + out->begin, wanted->text, wanted->length) == 0;
+    if (equal && lsp_symbol_at(d, *out) == wanted->symbol) return true;
   }
   return false;
 }
 
 void answer_references(const Document* d, size_t byte, bool locations, Text* out) {
-  Place word;
+  Wanted wanted;
   Place use;
   bool any = false;
   text_put_format(out, "[");
-  if (document_word_at(d, byte, &word)) {
-    const Symbol* symbol = lsp_symbol_at(d, word);
-    for (size_t at = 0; next_use(d, word, symbol, &at, &use); any = true) {
+  const Document* file = find_wanted(d, byte, &wanted) ? document_family(d, 0) : NULL;
+  for (size_t i = 0; file; file = document_family(d, ++i)) {
+    if (file != d && !(locations && wanted.symbol)) continue;
+    for (size_t at = 0; next_use(file, &wanted, &at, &use); any = true) {
       if (any) text_put_format(out, ",");
-      put_location(d, use, locations, out);
+      put_location(file, use, locations, out);
     }
   }
   text_put_format(out, "]");
+}
+
+/// The name of a quantity as a run knows it: `upper.h`; of a word inside of a part, as the first
+/// instance of that part has it.
+void lsp_put_path(const Document* d, Place word, const Symbol* s, Text* out) {
+  size_t begin = word.begin;
+  Place before = word;
+  for (;;) {
+    size_t at = before.begin - (before.begin > 0 && d->text[before.begin - 1] == '`');
+    if (at == 0 || d->text[at - 1] != '.' || !lsp_word_before(d, at - 1, &before)) break;
+    begin = before.begin;
+  }
+  const Document* file = s->part[0] && begin == word.begin ? document_family(d, 0) : NULL;
+  const Symbol* instance = NULL;
+  for (size_t k = 0; file && !instance; file = document_family(d, ++k)) {
+    for (size_t i = 0; i < file->symbol_count && !instance; i++) {
+      const Symbol* other = &file->symbols[i];
+      bool fits = other->kind == SLT_SYMBOL_INSTANCE && strcmp(other->type, s->part) == 0;
+      if (fits && !other->part[0]) instance = other;
+    }
+  }
+  if (instance) {
+    bool array = instance->document->text[instance->place.end] == '[';
+    bool shared = array && s->kind == SLT_SYMBOL_CONSTANT;
+    text_put_format(out, "%s%s.", instance->name, array && !shared ? "[1]" : "");
+  }
+  for (size_t i = begin; i < word.end; i++) {
+    if (d->text[i] != '`') text_put(out, d->text + i, 1);
+  }
+  text_put(out, "", 1);
 }
 
 // ---- renaming -----------------------------------------------------------------------------------
 
 void answer_prepare_rename(const Document* d, size_t byte, Text* out) {
   Place word;
-  if (document_word_at(d, byte, &word) && lsp_symbol_at(d, word)) {
+  const Symbol* s = document_word_at(d, byte, &word) ? lsp_symbol_at(d, word) : NULL;
+  if (s && !s->document->fixed) {
     document_put_range(d, word, out);
   } else {
     text_put_format(out, "null");
@@ -223,30 +314,43 @@ static bool is_identifier(const char* name) {
   return *name != '\0';
 }
 
+static void put_edit(const Document* d, Place use, const char* name, bool plain, Text* out) {
+  bool quoted = use.begin > 0 && d->text[use.begin - 1] == '`';
+  Text fresh = {0};
+  text_put_format(&fresh, plain || quoted ? "%s" : "`%s`", name);
+  text_put_format(out, "{\"range\":");
+  document_put_range(d, use, out);
+  text_put_format(out, ",\"newText\":");
+  text_put_json(out, fresh.data ? fresh.data : "", fresh.length);
+  text_put_format(out, "}");
+  free(fresh.data);
+}
+
 bool answer_rename(const Document* d, size_t byte, const char* name, Text* out) {
-  Place word;
+  Wanted wanted;
   Place use;
-  bool any = false;
-  if (!document_word_at(d, byte, &word)) return false;
-  const Symbol* symbol = lsp_symbol_at(d, word);
+  bool files = false;
+  if (!find_wanted(d, byte, &wanted)) return false;
   bool plain = is_identifier(name);
   // what is no identifier can be a name in backquotes
-  if (!symbol || !name[0] || strpbrk(name, "`\r\n") || strlen(name) > 1000) return false;
+  bool possible = name[0] && !strpbrk(name, "`\r\n") && strlen(name) <= 1000;
+  if (!possible || !wanted.symbol || wanted.symbol->document->fixed) return false;
   text_put_format(out, "{\"changes\":{");
-  text_put_json(out, d->uri, strlen(d->uri));
-  text_put_format(out, ":[");
-  for (size_t at = 0; next_use(d, word, symbol, &at, &use); any = true) {
-    bool quoted = use.begin > 0 && d->text[use.begin - 1] == '`';
-    Text fresh = {0};
-    text_put_format(&fresh, plain || quoted ? "%s" : "`%s`", name);
-    text_put_format(out, "%s{\"range\":", any ? "," : "");
-    document_put_range(d, use, out);
-    text_put_format(out, ",\"newText\":");
-    text_put_json(out, fresh.data ? fresh.data : "", fresh.length);
-    text_put_format(out, "}");
-    free(fresh.data);
+  const Document* file = NULL;
+  for (size_t i = 0; (file = document_family(d, i)) != NULL; i++) {
+    bool any = false;
+    for (size_t at = 0; !file->fixed && next_use(file, &wanted, &at, &use); any = true) {
+      if (!any) {
+        text_put_format(out, "%s", files ? "," : "");
+        text_put_json(out, file->uri, strlen(file->uri));
+      }
+      text_put_format(out, any ? "," : ":[");
+      put_edit(file, use, name, plain, out);
+    }
+    if (any) text_put_format(out, "]");
+    files = files || any;
   }
-  text_put_format(out, "]}}");
+  text_put_format(out, "}}");
   return true;
 }
 

@@ -164,7 +164,8 @@ static void put_signature(const char* form, size_t length, const char* text, uin
 }
 
 /// Where the head of a declaration ends: behind its parentheses.
-static size_t head_length(const Document* d, const Symbol* s) {
+static size_t head_length(const Symbol* s) {
+  const Document* d = s->document;
   size_t at = s->whole.begin;
   while (at < s->whole.end && d->text[at] != ')' && d->text[at] != '{')
     at++;
@@ -178,14 +179,11 @@ void answer_signature(const Document* d, size_t byte, Text* out) {
   bool call = d->lisma && find_call(d, byte, &open, &commas) && lsp_word_before(d, open, &word);
   const Symbol* s = call ? lsp_symbol_at(d, word) : NULL;
   // the arguments of an instance are the parameters of its part
-  for (size_t i = 0; s && s->kind == SLT_SYMBOL_INSTANCE && i < d->symbol_count; i++) {
-    const Symbol* part = &d->symbols[i];
-    if (part->kind == SLT_SYMBOL_PART && strcmp(part->name, s->type) == 0) s = part;
-  }
+  if (s && s->kind == SLT_SYMBOL_INSTANCE) s = lsp_part_named(d, s->type);
   bool own = s && (s->kind == SLT_SYMBOL_FUNCTION || s->kind == SLT_SYMBOL_PART);
   const LspWord* known = call && !s ? lsp_word_find(d, word) : NULL;
   if (own) {
-    put_signature(d->text + s->whole.begin, head_length(d, s), "", commas, out);
+    put_signature(s->document->text + s->whole.begin, head_length(s), "", commas, out);
   } else if (known && lsp_word_is_function(known)) {
     put_signature(known->form, strlen(known->form), known->text, commas, out);
   } else {

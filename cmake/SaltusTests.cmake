@@ -107,7 +107,7 @@ saltus_add_test(laws.self python3 ${laws}/self_test.py)
 # With libFuzzer the targets search; everywhere else they replay what was found.
 add_custom_target(saltus_fuzz)
 # parts of the program, which is no library
-foreach(part IN ITEMS json lsp lsp_answers lsp_document lsp_names lsp_view lsp_words text)
+foreach(part IN ITEMS json lsp lsp_answers lsp_document lsp_files lsp_names lsp_view lsp_words text)
   list(APPEND fuzz_lsp_parts ${PROJECT_SOURCE_DIR}/cli/${part}.c)
 endforeach()
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.c)

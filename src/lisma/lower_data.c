@@ -278,10 +278,9 @@ static bool load(Lower* l, const AstData* data, Str* content) {
   Diag* diag = lower_report(l, DIAG_E0211, data->file_span, "the file '%.*s' cannot be read%s",
                             STR_ARGS(file), file_problem(status));
   bool searched = status == SLT_ERR_IO || status == SLT_ERR_NOT_FOUND;
-  if (searched)
-    diag_hint(l->diags, diag, "%s",
-              folder.length ? "it is looked for beside this file and beside the model"
-                            : "it is looked for in the folder of the model");
+  const char* where = folder.length ? "it is looked for beside this file and beside the model"
+                                    : "it is looked for in the folder of the model";
+  if (searched) diag_hint(l->diags, diag, "%s", where);
   return false;
 }
 

@@ -8,8 +8,11 @@ typedef struct Outline {
   Arena* arena;
   LismaSymbols* out;
   NameTable known;
+  BASE_VEC(uint32_t)
+  early;          // by key: the symbol + 1 that only an initial value has declared so far
   Str automaton;  // around the present statement; empty at the top level
   Str part;       // ... likewise
+  bool initial;   // the present statement is an initial value or a reset
 } Outline;
 
 static void outline_block(Outline* o, const AstBlock* block);
@@ -25,8 +28,22 @@ static Str key_of(Outline* o, SltSymbolKind kind, Str name) {
 static void declare_typed(Outline* o, SltSymbolKind kind, const AstName* name, Str type,
                           Span whole) {
   Str key = key_of(o, kind, name->head);
-  if (name->head.length == 0 || names_find(&o->known, key)) return;
-  names_intern(&o->known, key);
+  if (name->head.length == 0) return;
+  uint32_t id = names_find(&o->known, key);
+  if (id) {
+    // an equation tells more than an initial value
+    uint32_t symbol = id < o->early.count && !o->initial ? o->early.data[id] : 0;
+    if (symbol == 0) return;
+    o->early.data[id] = 0;
+    o->out->data[symbol - 1].place = name->span;
+    o->out->data[symbol - 1].whole = whole;
+    return;
+  }
+  id = names_intern(&o->known, key);
+  while (o->early.count <= id) {
+    base_vec_push(o->arena, &o->early, 0);
+  }
+  if (o->initial) o->early.data[id] = o->out->count + 1;
   LismaSymbol symbol = {.kind = kind,
                         .name = name->head,
                         .container = o->automaton.length ? o->automaton : o->part,
@@ -107,7 +124,9 @@ static void outline_statement(Outline* o, const AstStatement* s) {
   case AST_INIT:
     for (uint32_t i = 0; i < s->as.init.items.count; i++) {
       const AstName* name = &s->as.init.items.data[i].name;
+      o->initial = true;
       if (!name->member) declare_variable(o, name, s->span);
+      o->initial = false;
     }
     break;
   case AST_ELEMENT: outline_element(o, s); break;

@@ -26,6 +26,11 @@ bool path_ends_with(const char* path, const char* suffix) {
 void inputs_clear(void) {
 }
 
+bool shelf_data_root(char* root) {
+  (void)root;
+  return false;
+}
+
 static SltStatus no_file(void* user, const char* name, const SltAllocator* allocator,
                          char** content, size_t* length) {
   (void)user;

@@ -286,6 +286,81 @@ class Lsp(unittest.TestCase):
         self.assertIn("in km", editor.about("hover", 0, 0)["contents"]["value"])
         self.assertIn("in km/s", editor.about("hover", 0, 22)["contents"]["value"])
 
+    def test_hover_tells_equation_and_value(self):
+        editor = self.editor()
+        text = "const a = 2, b = 3*a;\nx(t0) = b;  x' = -a*x;\npart P(k = 4) { y = k*u; }\nP p, r[2];\np.u = x; for i = 1:2 { r[i].u = i; }\n"
+        editor.open(text)
+        for word, wanted in (("b = 3", "b = 3*a\n```\nconstant, 6"), ("x(t0)", "x' = -a*x;\n```\nvariable, 6 at the start"),
+                             ("y = k", "y = k*u;\n```\nvariable, 24 at the start"), ("k = 4", "constant, 4")):
+            self.assertIn(wanted, editor.about("hover", *self.at(text, word))["contents"]["value"])
+
+    def family(self):
+        """A model and a file that it includes, on disk."""
+        folder = tempfile.TemporaryDirectory(prefix="saltus test-")
+        self.addCleanup(folder.cleanup)
+        library = ("function flow(p, A) = A*p;\npart Tank(A = 1, k = 0.1) {\n  h' = (inflow - q)/A;  h(t0) = 1;\n  q = flow(k, h);\n}\n"
+                   "const common = 3;\n")
+        model = ('include "lib/tank s.lisma";\nTank upper(A = 2), row[3](k = 1 + i, A = 3);\nupper.inflow = common;\n'
+                 "for i = 1:3 { row[i].inflow = upper.q; }\nz = flow(upper.h, 3) + upper.A + row[2].h;\n")
+        os.mkdir(os.path.join(folder.name, "lib"))
+        paths = [os.path.join(folder.name, name) for name in ("m.lisma", "lib/tank s.lisma")]
+        for path, text in zip(paths, (model, library)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return model, library, ["file://" + path.replace(" ", "%20") for path in paths]
+
+    def test_included_files(self):
+        model, library, (uri, other) = self.family()
+        editor = self.editor()
+        self.assertEqual(editor.open(model, uri), [])
+        for word, wanted in (("Tank", "Tank("), ("common", "common ="), ("flow(upper", "flow(p"), ("h, 3", "h' ="), ("q; }", "q ="),
+                             ("A = 2", "A = 1"), ("k = 1", "k = 0.1"), ("A = 3", "A = 1")):
+            found = editor.about("definition", *self.at(model, word))
+            self.assertEqual(found["uri"], other, word)
+            self.assertEqual((found["range"]["start"]["line"], found["range"]["start"]["character"]), self.at(library, wanted), word)
+        self.assertIn("1 at the start", editor.about("hover", *self.at(model, "h, 3"))["contents"]["value"])
+        self.assertEqual(editor.about("signatureHelp", *self.at(model, "3) + upper"))["signatures"][0]["label"], "function flow(p, A)")
+        self.assertEqual([i["label"] for i in editor.about("completion", *self.at(model, "h, 3"))], ["A", "k", "h", "q"])
+        labels = [item["label"] for item in editor.about("completion", 5, 0)]
+        self.assertTrue({"Tank", "common", "upper"} <= set(labels) and "h" not in labels, labels)
+        for word, name in (("common", "usual"), ("flow(upper", "stream"), ("h, 3", "level"), ("A = 2", "area"), ("Tank", "Vessel")):
+            changes = editor.about("rename", *self.at(model, word), newName=name)["changes"]
+            self.assertEqual(set(changes), {uri, other}, word)
+            editor.tell("textDocument/didOpen", {"textDocument": {"uri": other, "version": 1, "text": edited(library, changes[other])}})
+            editor.receive(), editor.receive()  # messages about both
+            self.assertEqual(editor.change(edited(model, changes[uri])), [], word)
+            editor.tell("textDocument/didClose", {"textDocument": {"uri": other}})
+            editor.receive()
+            editor.change(model)
+
+    def test_open_files_count(self):
+        model, library, (uri, other) = self.family()
+        editor = self.editor()
+        editor.open(model, uri)
+        # the file that is included, with a mistake that is not saved: both are told
+        editor.uri = other
+        editor.tell("textDocument/didOpen", {"textDocument": {"uri": other, "version": 1, "text": library.replace("flow(k, h)", "flow(kk, h)")}})
+        notes = [editor.receive()["params"] for _ in range(2)]
+        self.assertEqual([n["uri"] for n in notes], [other, uri])
+        told = notes[1]["diagnostics"][0]
+        self.assertEqual((told["range"]["start"]["line"], told["range"]["start"]["character"]), (0, model.index("tank s")))
+        editor.tell("textDocument/didChange", {"textDocument": {"uri": other, "version": 2}, "contentChanges": [{"text": library}]})
+        self.assertEqual([editor.receive()["params"]["diagnostics"] for _ in range(2)][1], [])
+        # from the file that is included the model is known
+        uses = editor.about("references", *self.at(library, "common"), context={"includeDeclaration": True})
+        self.assertEqual({u["uri"] for u in uses}, {uri, other})
+        changes = editor.about("rename", *self.at(library, "A = 1"), newName="area")["changes"]
+        self.assertEqual([len(changes[u]) for u in (uri, other)], [3, 2])
+
+    def test_parts_of_the_program_stay(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text = 'include "parts/electrical.lisma";\nResistor r(R = 2);\n'
+            editor = self.editor()
+            editor.open(text, "file://" + os.path.join(folder, "m.lisma"))
+            self.assertTrue(editor.about("definition", 1, 2)["uri"].endswith("/models/parts/electrical.lisma"))
+            self.assertIsNone(editor.about("prepareRename", 1, 2))
+            self.assertIsNotNone(editor.about("prepareRename", *self.at(text, "r(R")))
+
     def test_completion(self):
         editor = self.editor()
         editor.open(BALL)
