@@ -43,7 +43,7 @@ def vim(keywords, operators, events, functions, names):
              "syntax keyword lismaEvent " + " ".join(events),
              "syntax keyword lismaFunction " + " ".join(functions),
              "syntax keyword lismaConstant " + " ".join(names),
-             r"syntax match lismaNumber /\<\d\+\(\.\d*\)\?\([eE][+-]\?\d\+\)\?\>/",
+             r"syntax match lismaNumber /\<\d\+\(\.\d*\)\?\([eE][+-]\?\d\+\)\?\|\.\d\+\([eE][+-]\?\d\+\)\?/",
              'syntax region lismaString start=/"/ end=/"/ oneline',
              "syntax region lismaName start=/`/ end=/`/ oneline",
              "syntax match lismaComment /\\/\\/.*$/",
@@ -82,7 +82,11 @@ def package():
     return {"name": "lisma", "displayName": "LISMA", "description": "Models of Saltus",
             "version": "0.1.0", "publisher": "saltus", "license": "MIT",
             "engines": {"vscode": "^1.75.0"}, "categories": ["Programming Languages"],
+            "main": "./extension.js", "dependencies": {"vscode-languageclient": "^8.1.0"},
             "contributes": {
+                "configuration": {"title": "LISMA", "properties": {"lisma.command": {
+                    "type": "string", "default": "saltus",
+                    "description": "The program whose `lsp` is the language server"}}},
                 "languages": [{"id": "lisma", "aliases": ["LISMA"], "extensions": [".lisma"],
                                "configuration": "./language-configuration.json"}],
                 "grammars": [{"language": "lisma", "scopeName": "source.lisma",

@@ -5,7 +5,7 @@ syntax keyword lismaOperator and implies mod not or xor
 syntax keyword lismaEvent unilateral bilateral ordinary shortliving noEvent
 syntax keyword lismaFunction abs acos acosh asin asinh atan atan2 atanh ceil clamp cos cosh cot csc ctg delay der erf exp exponential factorial floor gamma hypot ln log log10 max min noise normal post pow pre prod quotient random rem root round sec sign sin sinh sqrt sum table tan tanh tg trunc uniform
 syntax keyword lismaConstant pi e g time TIME t t0 true false inf nan
-syntax match lismaNumber /\<\d\+\(\.\d*\)\?\([eE][+-]\?\d\+\)\?\>/
+syntax match lismaNumber /\<\d\+\(\.\d*\)\?\([eE][+-]\?\d\+\)\?\|\.\d\+\([eE][+-]\?\d\+\)\?/
 syntax region lismaString start=/"/ end=/"/ oneline
 syntax region lismaName start=/`/ end=/`/ oneline
 syntax match lismaComment /\/\/.*$/
