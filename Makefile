@@ -148,6 +148,8 @@ sensitivities: setup-test
 	@cmake --build --preset release -j $(JOBS) --target saltus_cli
 	@SALTUS=build/release/saltus SALTUS_SOURCE=. SALTUS_BUILD=build/release SALTUS_SENS_MODELS=1000 \
 	  SALTUS_SENS_POINTS=10000 python3 tests/scripts/sensitivities.py
+	@SALTUS=build/release/saltus SALTUS_SOURCE=. SALTUS_BUILD=build/release SALTUS_SENS_MODELS=1000 \
+	  python3 tests/scripts/sensitivities_gallery.py
 	@SALTUS=build/release/saltus SALTUS_SOURCE=. SALTUS_BUILD=build/release SALTUS_FITS=400 \
 	  python3 tests/scripts/intervals.py
 

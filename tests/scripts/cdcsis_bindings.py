@@ -10,6 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import suite  # noqa: E402
+
 SOURCE = pathlib.Path(os.environ["SALTUS_SOURCE"])
 BUILD = pathlib.Path(os.environ["SALTUS_BUILD"])
 EXAMPLES = SOURCE / "examples" / "cdcsis"
@@ -70,10 +74,7 @@ def installed(root):
 
 
 def main():
-    cache = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8")
-    sanitized = any(line.startswith("SALTUS_SANITIZE:") and not line.endswith("=")
-                    for line in cache.splitlines())
-    if sanitized or "--coverage" in cache:
+    if suite.SANITIZED or "--coverage" in suite.cache_value("CMAKE_C_FLAGS_DEBUG"):
         print("instrumented library: other languages cannot link it")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as name:

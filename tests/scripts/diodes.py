@@ -15,6 +15,10 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import suite  # noqa: E402
+
 SALTUS = os.environ.get("SALTUS", "saltus")
 
 
@@ -204,11 +208,11 @@ def compare(seed, spelling, volt=1.0, ampere=1.0):
 
 class Diodes(unittest.TestCase):
     def test_random_networks(self):
-        for seed in range(10):
+        for seed in range(suite.share(10)):
             self.assertIsNone(compare(seed, "automaton"))
 
     def test_networks_as_blocks(self):
-        for seed in (4, 5, 8, 10, 12):
+        for seed in suite.share((4, 5, 8, 10, 12)):
             self.assertIsNone(compare(seed, "block"))
 
     def test_networks_in_other_units(self):

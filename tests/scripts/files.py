@@ -18,12 +18,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
 import mat_file  # noqa: E402
+import suite  # noqa: E402
 from cli_case import PROGRAM, SOURCE  # noqa: E402
 
 DECAY = "x' = -x; x(t0) = 1;\n"
 PROFILE = "data p = \"profile.csv\";\nx = table(p, time);\nexperiment { end = 2; }\n"
-SANITIZED = "address" in open(os.path.join(os.environ.get("SALTUS_BUILD", "build/release"), "CMakeCache.txt"),
-                              encoding="utf-8").read().split("SALTUS_SANITIZE", 1)[-1].split("\n", 1)[0]
 
 
 def limit_files(size):
@@ -296,7 +295,7 @@ class Formats(cli_case.CliCase):
         self.assertIsNone(columns[5]["values"][-1])
 
     def read_h5(self, name):
-        tool = os.path.join(os.environ.get("SALTUS_BUILD", os.path.dirname(PROGRAM)), "tests", "h5_tool")
+        tool = suite.tool("h5_tool")
         result = subprocess.run([tool, self.path(name)], stdout=subprocess.PIPE, check=True)
         return json.loads(result.stdout)
 
@@ -316,7 +315,7 @@ class Whole(cli_case.CliCase):
     def products(self):
         return [["-o", "f.mat"], ["--plot", "f.svg", "-o", "/dev/null"], ["--report", "f.html", "-o", "/dev/null"]]
 
-    @unittest.skipIf(SANITIZED, "a sanitizer's own files count too")
+    @unittest.skipIf("address" in suite.SANITIZED, "a sanitizer's own files count too")
     def test_a_full_disk(self):
         for outputs in self.products():
             name = next(part for part in outputs if part.startswith("f."))
@@ -329,7 +328,7 @@ class Whole(cli_case.CliCase):
             self.assertEqual(self.read(name), "old")
             self.assertEqual(glob.glob(self.path(".saltus*")), [])
 
-    @unittest.skipIf(SANITIZED, "a sanitizer's own files count too")
+    @unittest.skipIf("address" in suite.SANITIZED, "a sanitizer's own files count too")
     def test_rows_are_counted_as_rows(self):
         self.write("m.lisma", "x' = 1; x(t0) = 0;\n")
         result = self.saltus("run", "m.lisma", "-q", "-o", "r.csv", "--samples", "100000",

@@ -19,12 +19,14 @@ import zipfile
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import suite  # noqa: E402
+
 SALTUS = os.environ["SALTUS"]
 SOURCE = Path(os.environ["SALTUS_SOURCE"])
 MODELS = SOURCE / "models"
 NAN = float("nan")
-SANITIZED = "address" in next((line for line in Path(os.environ["SALTUS_BUILD"], "CMakeCache.txt").read_text().splitlines()
-                               if line.startswith("SALTUS_SANITIZE:")), "")
+SANITIZED = "address" in suite.SANITIZED
 failures = []
 
 
@@ -196,7 +198,7 @@ GALLERY = """ball thermostat buck predator_prey stick_slip traffic_light sliding
 def test_gallery(folder):
     """Each model, in one version or the other: the values of the direct run, to the last bit, at every communication point."""
     # with a sanitizer inside the library is twenty times as large, and so is the work of packing it
-    for place, name in enumerate(GALLERY[::5] if SANITIZED else GALLERY):
+    for place, name in enumerate(suite.share(GALLERY)):
         path = MODELS / f"{name}.lisma"
         text = saltus("run", path, "--until", 4, "--every", 0.25, "--event-rows", "none", "-o", "-", "--quiet").stdout
         rows = list(csv.DictReader(io.StringIO(text)))

@@ -3,7 +3,6 @@
 """Hostile files through the command line: each is answered within seconds, with the exit status of
 the contract and a message that names place, cause and, where there is one, the way out."""
 import os
-import re
 import resource
 import subprocess
 import sys
@@ -11,28 +10,18 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
+import suite  # noqa: E402
 
 MEGA = 1000000
 
 
-def sanitized():
-    """Sanitizers make the program several times slower."""
-    try:
-        path = os.path.join(os.environ.get("SALTUS_BUILD", ""), "CMakeCache.txt")
-        with open(path, encoding="utf-8") as f:
-            return re.search(r"^SALTUS_SANITIZE:[^=]*=.+", f.read(), re.M) is not None
-    except OSError:
-        return False
-
-
-SANITIZED = sanitized()
-SECONDS = 180 if SANITIZED else 60
+SECONDS = 180 if suite.SANITIZED else 60
 BYTES = 4 << 30
 
 
 def limit_memory():
     # sanitizers reserve terabytes of addresses
-    if not SANITIZED:
+    if not suite.SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
 
 
@@ -175,7 +164,7 @@ class Sizes(Limits):
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
             self.fails(1, "check", "m.lisma", says=["E0721", "4000000 terms"])
             spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-            self.assertLess(spent, 1.0 if not SANITIZED else 10.0, sum_)
+            self.assertLess(spent, 1.0 if not suite.SANITIZED else 10.0, sum_)
 
     def test_many_mistakes(self):
         self.refused("syntax", "x' = ;\n" * 100000)

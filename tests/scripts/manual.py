@@ -93,7 +93,7 @@ def build():
         return
     with tempfile.TemporaryDirectory() as folder:
         script = os.path.join(readme.saltus_run.SOURCE, "scripts", "manual.py")
-        drawn = not readme.cache_value("SALTUS_SANITIZE")  # with sanitizers it takes minutes and tells nothing new
+        drawn = not readme.suite.SANITIZED  # with sanitizers it takes minutes and tells nothing new
         program = ["--program", readme.saltus_run.PROGRAM] if drawn else []
         done = subprocess.run([python, script, folder, *program], capture_output=True, text=True, timeout=600, check=False)
         if done.returncode != 0:
@@ -106,7 +106,8 @@ def build():
 
 def main():
     total, messages = 0, []
-    for page in PAGES:
+    pages = readme.suite.share(PAGES)
+    for page in pages:
         tried, found = readme.check_page(page)
         total += tried
         messages += found + list(readme.check_links(page))
@@ -117,7 +118,7 @@ def main():
     messages += build()
     for message in messages:
         print(message)
-    print(f"{len(PAGES)} pages, {total} blocks, {len(messages)} failed")
+    print(f"{len(pages)} pages, {total} blocks, {len(messages)} failed")
     return 1 if messages else 0
 
 

@@ -17,10 +17,10 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
+import suite  # noqa: E402
 
 COMPILER = next((p for p in map(shutil.which, ("cc", "gcc", "clang")) if p), None)
-CACHE = os.path.join(os.environ.get("SALTUS_BUILD", tempfile.gettempdir()), "scratch",
-                     "native-gallery")
+CACHE = os.path.join(suite.BUILD, "scratch", "native-gallery")
 
 
 class Gallery(unittest.TestCase):
@@ -53,6 +53,7 @@ class Gallery(unittest.TestCase):
                                        "tests/cases/*.lisma", "models/rules/*.rules.md")
                   for path in sorted(glob.glob(os.path.join(cli_case.SOURCE, pattern)))]
         self.assertGreater(len(models), 50)
+        models = suite.share(models)
         os.makedirs(CACHE, exist_ok=True)
         compiled, wrong = 0, []
         with tempfile.TemporaryDirectory() as folder, \

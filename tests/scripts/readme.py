@@ -36,6 +36,7 @@ import urllib.parse
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import saltus_run  # noqa: E402
+import suite  # noqa: E402
 import svg_same  # noqa: E402
 
 PAGES = ["README.md", "docs/fmi.md", "docs/rules.md", "docs/workbench.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
@@ -92,13 +93,6 @@ def blocks(text):
     return found
 
 
-def cache_value(name):
-    path = os.path.join(os.environ.get("SALTUS_BUILD", ""), "CMakeCache.txt")
-    with open(path, encoding="utf-8") as f:
-        match = re.search(rf"^{name}:[^=]*=(.*)$", f.read(), re.M)
-    return match.group(1) if match else ""
-
-
 class Workshop:
     """A folder with the tools of the build tree in reach."""
 
@@ -107,15 +101,15 @@ class Workshop:
         tools = os.path.join(folder, "tools")
         os.makedirs(self.folder)
         os.makedirs(tools)
-        build = os.path.abspath(os.environ.get("SALTUS_BUILD", "build/release"))
+        build = os.path.abspath(suite.BUILD)
         source = os.path.abspath(saltus_run.SOURCE)
         for name in ("models", "docs", "examples"):
             os.symlink(os.path.join(source, name), os.path.join(self.folder, name))
         os.symlink(os.path.abspath(saltus_run.PROGRAM), os.path.join(tools, "saltus"))
-        flags = [f"-fsanitize={s}" for s in [cache_value("SALTUS_SANITIZE")] if s]
-        if "--coverage" in cache_value("CMAKE_C_FLAGS_DEBUG"):
+        flags = [f"-fsanitize={suite.SANITIZED}"] if suite.SANITIZED else []
+        if "--coverage" in suite.cache_value("CMAKE_C_FLAGS_DEBUG"):
             flags.append("--coverage")
-        self.compiler = [cache_value("CMAKE_C_COMPILER"), *flags]
+        self.compiler = [suite.cache_value("CMAKE_C_COMPILER"), *flags]
         self.script(os.path.join(tools, "cc"), f'exec {" ".join(self.compiler)} "$@"')
         with open(os.path.join(tools, "saltus.pc"), "w", encoding="utf-8") as f:
             f.write(f"Name: saltus\nDescription: -\nVersion: 0\nCflags: -I{source}/include\n"
@@ -295,7 +289,7 @@ def main():
         print("needs bash and pkg-config")
         return 77
     named = [page for page in sys.argv[1:] if page != "--update"]
-    pages = named or PAGES
+    pages = named or suite.share(PAGES)
     total, failed = 0, 0
     for page in pages:
         tried, messages = check_page(page)

@@ -14,9 +14,10 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
+import suite  # noqa: E402
 
-MODELS = int(os.environ.get("SALTUS_SENS_MODELS", "40"))
-POINTS = int(os.environ.get("SALTUS_SENS_POINTS", "30"))
+MODELS = int(os.environ.get("SALTUS_SENS_MODELS", suite.share(40)))
+POINTS = int(os.environ.get("SALTUS_SENS_POINTS", suite.share(30)))
 H = 1e-40  # of complex steps: derivatives without cancellation
 
 

@@ -6,8 +6,11 @@ import shutil
 import subprocess
 import sys
 
-SOURCE = os.environ.get("SALTUS_SOURCE") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-WEB = os.path.join(SOURCE, "build", "web", "build")
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import suite  # noqa: E402
+
+WEB = os.path.join(suite.SOURCE, "build", "web", "build")
 
 
 def skip(why):
@@ -20,8 +23,7 @@ if not shutil.which("node"):
 if not os.path.exists(os.path.join(WEB, "saltus_web.wasm")):
     skip("the page with the engine inside is not built (make web)")
 models = sys.argv[1:]
-with open(os.path.join(os.environ["SALTUS_BUILD"], "CMakeCache.txt"), encoding="utf-8") as cache:
-    if not models and any(line.startswith("SALTUS_SANITIZE:") and line.strip()[-1] != "=" for line in cache):
-        models = ["ball.lisma", "neurons.lisma", "dae/fragile_pendulum.lisma"]
-sys.exit(subprocess.run(["node", os.path.join(SOURCE, "workbench", "test", "bits.mjs"), os.environ["SALTUS"], WEB, *models],
+if not models and suite.SANITIZED:
+    models = ["ball.lisma", "neurons.lisma", "dae/fragile_pendulum.lisma"]
+sys.exit(subprocess.run(["node", os.path.join(suite.SOURCE, "workbench", "test", "bits.mjs"), os.environ["SALTUS"], WEB, *models],
                         check=False).returncode)

@@ -7,8 +7,11 @@ import shutil
 import subprocess
 import sys
 
-SOURCE = os.environ.get("SALTUS_SOURCE") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-FOLDER = os.path.join(SOURCE, "workbench")
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import suite  # noqa: E402
+
+FOLDER = os.path.join(suite.SOURCE, "workbench")
 
 
 def skip(why):
@@ -26,7 +29,6 @@ probe = subprocess.run([os.environ["SALTUS"], "serve", "--listen", "nowhere"], c
 if "no address" not in probe.stderr:
     skip(probe.stderr.strip().splitlines()[0])
 words = sys.argv[1:]
-with open(os.path.join(os.environ["SALTUS_BUILD"], "CMakeCache.txt"), encoding="utf-8") as cache:
-    if not words and any(line.startswith("SALTUS_SANITIZE:") and line.strip()[-1] != "=" for line in cache):
-        words = ["steps"]  # what the engine does is looked at by other tests too; the page is the same
+if not words and suite.SANITIZED:
+    words = ["steps"]  # what the engine does is looked at by other tests too; the page is the same
 sys.exit(subprocess.run(["node", os.path.join(FOLDER, "test", "browser.mjs"), *words], check=False).returncode)
