@@ -16,6 +16,7 @@ typedef enum ExportOption {
   EXPORT_OUT,
   EXPORT_FMI,
   EXPORT_KIND,
+  EXPORT_SOURCES,
   EXPORT_COUNT
 } ExportOption;
 
@@ -24,6 +25,7 @@ static const OptionSpec export_specs[EXPORT_COUNT] = {
     [EXPORT_OUT] = {"--output", "-o", OPTION_VALUE},
     [EXPORT_FMI] = {"--fmi", NULL, OPTION_VALUE},
     [EXPORT_KIND] = {"--kind", NULL, OPTION_VALUE},
+    [EXPORT_SOURCES] = {"--sources", NULL, OPTION_FLAG},
 };
 
 /// The files that a model is made of, as it names them.
@@ -89,10 +91,9 @@ static void print_diagnostic(void* user, const SltDiagnostic* diagnostic) {
   fputs(diagnostic->rendered, stderr);
 }
 
-/// The library that an FMU carries: beside the program, or where it is installed.
-static bool find_library(char* out, size_t size) {
-  static const char* const places[] = {"saltus_fmu.so", "../lib/saltus/saltus_fmu.so",
-                                       "../" SALTUS_LIBDIR "/saltus/saltus_fmu.so"};
+/// What an FMU carries: beside the program, or where it is installed.
+static bool find_part(const char* name, char* out, size_t size) {
+  static const char* const places[] = {"", "../lib/saltus/", "../" SALTUS_LIBDIR "/saltus/"};
   char program[4096];
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   if (length <= 0) return false;
@@ -101,7 +102,7 @@ static bool find_library(char* out, size_t size) {
   if (!slash) return false;
   *slash = '\0';
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    int written = snprintf(out, size, "%s/%s", program, places[i]);
+    int written = snprintf(out, size, "%s/%s%s", program, places[i], name);
     if (written > 0 && (size_t)written < size && access(out, R_OK) == 0) return true;
   }
   return false;
@@ -112,6 +113,7 @@ typedef struct ExportArguments {
   const char* out;
   uint32_t version;
   FmuKind kind;
+  bool sources;
   CliSettings settings;
 } ExportArguments;
 
@@ -136,6 +138,7 @@ static int parse(int argc, char** argv, ExportArguments* out) {
       if (!cli_settings_add(&out->settings, parser.value)) return CLI_USAGE;
       break;
     case EXPORT_OUT: out->out = parser.value; break;
+    case EXPORT_SOURCES: out->sources = true; break;
     case EXPORT_FMI:
       choice = option_choice("--fmi", parser.value, versions, 2);
       if (choice < 0) return CLI_USAGE;
@@ -158,8 +161,13 @@ static int parse(int argc, char** argv, ExportArguments* out) {
 static int write_fmu(const ExportArguments* arguments, Files* files, const SltModel* model,
                      const char* title, const char* out) {
   char library[4096];
-  if (!find_library(library, sizeof library)) {
+  char sources[4096];
+  if (!find_part("saltus_fmu.so", library, sizeof library)) {
     cli_error("the library for FMUs, saltus_fmu.so, is not where this program is");
+    return CLI_RUN;
+  }
+  if (arguments->sources && !find_part("saltus_fmu_sources.zip", sources, sizeof sources)) {
+    cli_error("the sources for FMUs, saltus_fmu_sources.zip, are not where this program is");
     return CLI_RUN;
   }
   if (!inputs_spare(out)) return CLI_USAGE;
@@ -168,6 +176,7 @@ static int write_fmu(const ExportArguments* arguments, Files* files, const SltMo
                       .name = title,
                       .binary = library,
                       .out = out,
+                      .source_archive = arguments->sources ? sources : NULL,
                       .model = model,
                       .file_names = (const char* const*)files->names,
                       .file_texts = (const char* const*)files->texts,

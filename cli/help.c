@@ -471,6 +471,7 @@ static const char export_help[] =
     "  --fmi 2|3         version of the standard [3]\n"
     "  --kind KIND       cs: co-simulation, Saltus integrates and proves its events; me: model\n"
     "                    exchange, the importer integrates; both [cs]\n"
+    "  --sources         with the sources too, which build anywhere with a C compiler\n"
     "  --set NAME=VALUE  set a constant for good\n";
 
 bool help_print(FILE* to, const char* command) {

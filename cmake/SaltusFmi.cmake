@@ -18,6 +18,15 @@ set_target_properties(saltus_fmu PROPERTIES
 target_link_options(saltus_fmu PRIVATE LINKER:--exclude-libs,ALL LINKER:-Bsymbolic
   LINKER:--build-id=none $<$<CONFIG:Release>:-s>)
 
+# the same as sources, for machines that have a C compiler
+file(GLOB_RECURSE fmu_parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.[ch]
+  ${PROJECT_SOURCE_DIR}/src/*.def ${PROJECT_SOURCE_DIR}/src/*.inc ${PROJECT_SOURCE_DIR}/include/saltus/*.h ${fmi_source}/*.[ch])
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/saltus_fmu_sources.zip
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DSTAGE=${PROJECT_BINARY_DIR}/fmu_sources
+    -DOUT=${PROJECT_BINARY_DIR}/saltus_fmu_sources.zip -P ${PROJECT_SOURCE_DIR}/cmake/FmuSources.cmake
+  DEPENDS ${fmu_parts} ${PROJECT_SOURCE_DIR}/cmake/FmuSources.cmake VERBATIM)
+add_custom_target(saltus_fmu_sources DEPENDS ${PROJECT_BINARY_DIR}/saltus_fmu_sources.zip)
+
 set(block_sources ${fmi_source}/read.c ${fmi_source}/foreign.c ${fmi_source}/block.c
   ${fmi_source}/block_run.c ${fmi_source}/block_process.c)
 # functions found by name are pointers to data first
@@ -34,13 +43,13 @@ if(TARGET saltus_python)
 endif()
 
 if(TARGET saltus_cli)
-  add_dependencies(saltus_cli saltus_fmu)
+  add_dependencies(saltus_cli saltus_fmu saltus_fmu_sources)
   target_compile_definitions(saltus_cli PRIVATE SALTUS_LIBDIR="${CMAKE_INSTALL_LIBDIR}"
     SALTUS_HAVE_LIBZIP=$<BOOL:${LIBZIP_FOUND}>
     SALTUS_HAVE_FMI_IMPORT=$<BOOL:${SALTUS_FMI_IMPORT}>)
   if(LIBZIP_FOUND)
     target_sources(saltus_cli PRIVATE ${fmi_source}/export.c ${fmi_source}/description.c
-      ${fmi_source}/variables.c ${fmi_source}/archive.c)
+      ${fmi_source}/sources.c ${fmi_source}/variables.c ${fmi_source}/archive.c)
     saltus_use_optional(saltus_cli LIBZIP)
   endif()
   if(SALTUS_FMI_IMPORT)

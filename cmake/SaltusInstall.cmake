@@ -42,6 +42,8 @@ install(TARGETS saltus_static saltus_shared saltus_rt_static saltus_rt_shared ${
 if(TARGET saltus_fmu)
   add_dependencies(saltus_installed saltus_fmu)
   install(TARGETS saltus_fmu ${bundle} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/saltus)
+  install(FILES ${PROJECT_BINARY_DIR}/saltus_fmu_sources.zip
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/saltus OPTIONAL)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/saltus
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")

@@ -75,7 +75,7 @@ _saltus() {
     optimize) words="--minimize --maximize --params --bounds --subject-to --search --evaluations --seed -o --output $trial" ;;
     compare) words="--data --tol --abs-tol --time-tol $trial" ending=csv ;;
     fmt) words="--check --help" ;;
-    export) words="-o --output --fmi --kind --set --help" ;;
+    export) words="-o --output --fmi --kind --sources --set --help" ;;
     explain) words="--json --ir --run --all --graph --set --include --help $run" ;;
     plot) words="-o --output --plot --events $picture --help" ending=csv ;;
     diff|names) words="--help" ;;

@@ -223,7 +223,18 @@ static void put_experiment(Text* text, const FmuVariables* variables) {
   put(text, "/>\n");
 }
 
-static void put_interface(Text* text, FmuKind kind, const char* identifier, uint32_t version) {
+static void put_source_files(Text* text, const FmuSources* sources, const char* element,
+                             const char* indent) {
+  for (uint32_t i = 0; i < sources->count; i++) {
+    if (!fmu_source_is_code(sources->names[i])) continue;
+    put(text, "%s<%s", indent, element);
+    put_attribute(text, "name", sources->names[i]);
+    put(text, "/>\n");
+  }
+}
+
+static void put_interface(Text* text, FmuKind kind, const char* identifier, uint32_t version,
+                          const FmuSources* sources) {
   put(text, "  <%s modelIdentifier=\"%s\"", kind == FMU_EXCHANGE ? "ModelExchange" : "CoSimulation",
       identifier);
   if (kind == FMU_CO_SIMULATION) put(text, " canHandleVariableCommunicationStepSize=\"true\"");
@@ -236,11 +247,41 @@ static void put_interface(Text* text, FmuKind kind, const char* identifier, uint
   if (version == 3 && kind == FMU_CO_SIMULATION) {
     put(text, " hasEventMode=\"true\" mightReturnEarlyFromDoStep=\"true\"");
   }
-  put(text, "/>\n");
+  if (version == 3 || sources->count == 0) {
+    put(text, "/>\n");
+    return;
+  }
+  put(text, ">\n    <SourceFiles>\n");
+  put_source_files(text, sources, "File", "      ");
+  put(text, "    </SourceFiles>\n  </%s>\n",
+      kind == FMU_EXCHANGE ? "ModelExchange" : "CoSimulation");
 }
 
-char* fmu_description(const FmuVariables* variables, const FmuExport* e, const char* token,
-                      size_t* length) {
+static char* finish(Text* text, size_t* length) {
+  *length = text->used;
+  if (!text->failed) return text->data;
+  free(text->data);
+  return NULL;
+}
+
+char* fmu_build_description(const FmuExport* e, const FmuSources* sources, size_t* length) {
+  Text text = {.data = NULL};
+  char identifier[128];
+  fmu_identifier(e->name, identifier, sizeof identifier);
+  put(&text,
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiBuildDescription fmiVersion=\"3.0\">\n"
+      "  <BuildConfiguration modelIdentifier=\"%s\">\n"
+      "    <SourceFileSet language=\"C11\" compilerOptions=\"-O2 -ffp-contract=off\">\n",
+      identifier);
+  put_source_files(&text, sources, "SourceFile", "      ");
+  put(&text, "      <IncludeDirectory name=\".\"/>\n    </SourceFileSet>\n"
+             "    <Library name=\"m\" external=\"true\"/>\n"
+             "  </BuildConfiguration>\n</fmiBuildDescription>\n");
+  return finish(&text, length);
+}
+
+char* fmu_description(const FmuVariables* variables, const FmuExport* e, const FmuSources* sources,
+                      const char* token, size_t* length) {
   Text text = {.data = NULL};
   char identifier[128];
   uint32_t version = e->version;
@@ -254,8 +295,9 @@ char* fmu_description(const FmuVariables* variables, const FmuExport* e, const c
     put(&text, " numberOfEventIndicators=\"%u\"", variables->indicator_count);
   }
   put(&text, ">\n");
-  if (e->kind & FMU_EXCHANGE) put_interface(&text, FMU_EXCHANGE, identifier, version);
-  if (e->kind & FMU_CO_SIMULATION) put_interface(&text, FMU_CO_SIMULATION, identifier, version);
+  if (e->kind & FMU_EXCHANGE) put_interface(&text, FMU_EXCHANGE, identifier, version, sources);
+  if (e->kind & FMU_CO_SIMULATION)
+    put_interface(&text, FMU_CO_SIMULATION, identifier, version, sources);
   put_units(&text, variables);
   put_types(&text, variables, e->model, version);
   put(&text, "  <LogCategories>\n    <Category name=\"logStatusError\"/>\n  </LogCategories>\n");
@@ -269,8 +311,5 @@ char* fmu_description(const FmuVariables* variables, const FmuExport* e, const c
   put(&text, "  </ModelVariables>\n");
   put_structure(&text, &seen, version);
   put(&text, "</fmiModelDescription>\n");
-  *length = text.used;
-  if (!text.failed) return text.data;
-  free(text.data);
-  return NULL;
+  return finish(&text, length);
 }

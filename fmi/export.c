@@ -86,6 +86,9 @@ typedef struct Parts {
   size_t description_length;
   char* binary;
   size_t binary_length;
+  FmuSources sources;
+  char* build;  // its description
+  size_t build_length;
   char token[33];
   char binary_name[256];
 } Parts;
@@ -94,6 +97,8 @@ static void parts_free(Parts* parts) {
   free(parts->manifest);
   free(parts->description);
   free(parts->binary);
+  free(parts->build);
+  fmu_sources_free(&parts->sources);
 }
 
 static bool fill(const Archive* archive, const FmuExport* e, const Parts* parts, char** problem) {
@@ -108,7 +113,14 @@ static bool fill(const Archive* archive, const FmuExport* e, const Parts* parts,
     snprintf(name, sizeof name, "resources/%s", e->file_names[i]);
     good = add_file(archive, name, e->file_texts[i], e->file_lengths[i], problem);
   }
-  return good;
+  const FmuSources* sources = &parts->sources;
+  for (uint32_t i = 0; good && i < sources->count; i++) {
+    char name[512];
+    snprintf(name, sizeof name, "sources/%s", sources->names[i]);
+    good = add_file(archive, name, sources->texts[i], sources->lengths[i], problem);
+  }
+  return good && (!parts->build || add_file(archive, "sources/buildDescription.xml", parts->build,
+                                            parts->build_length, problem));
 }
 
 static bool write_archive(const FmuExport* e, const Parts* parts, char** problem) {
@@ -142,7 +154,15 @@ static bool make_parts(const FmuExport* e, Parts* parts, char** problem) {
     }
     free(all);
   }
-  parts->description = fmu_description(&variables, e, parts->token, &parts->description_length);
+  char why[400];
+  if (e->source_archive && !fmu_sources_read(&parts->sources, e->source_archive, why, sizeof why)) {
+    fmu_variables_free(&variables);
+    return fail(problem, "the sources for FMUs: %s", why);
+  }
+  parts->description =
+      fmu_description(&variables, e, &parts->sources, parts->token, &parts->description_length);
+  if (e->source_archive && e->version == 3)
+    parts->build = fmu_build_description(e, &parts->sources, &parts->build_length);
   fmu_variables_free(&variables);
   if (!parts->manifest || !parts->description || !parts->token[0])
     return fail(problem, "out of memory");

@@ -299,25 +299,6 @@ def test_usage(folder):
     check(run.returncode == 2 and good.stat().st_size > 1000, "the FMU itself is spared", run.stderr)
 
 
-def test_round_trip(folder):
-    """Models that are exported and run as FMUs: the values of the direct run, to the last bit."""
-    for place, name in enumerate("thermostat buck tank stick_slip relay traffic_light drive_cycle predator_prey".split()):
-        path, fmu = MODELS / f"{name}.lisma", Path(folder, f"{name}.fmu")
-        made = saltus("export", path, "--fmi", 2 + place % 2, "-o", fmu)
-        check(made.returncode == 0, name, made.stderr)
-        direct = saltus("run", path, "--until", 4, "--every", 0.25, "--event-rows", "none", "-o", "-", "--quiet")
-        again = saltus("run", fmu, "--until", 4, "--every", 0.25, "-o", "-", "--quiet")
-        check(again.returncode == 0, name, again.stderr)
-        there = {row["time"]: row for row in rows_of(again)}
-        for row in csv.DictReader(io.StringIO(direct.stdout)):
-            for column, text in row.items():
-                if column in there[float(row["time"])] and text:
-                    value = there[float(row["time"])][column]
-                    check(value == float(text), name, column, row["time"], value, text)
-        checked = saltus("check", fmu)
-        check(checked.returncode == 0, name, checked.stdout, checked.stderr)
-
-
 def test_inputs_that_belong_to_events(folder):
     """Discrete inputs are set at the start and in events alone, continuous ones at every point."""
     more = '''<ScalarVariable name="d" valueReference="3" causality="input" variability="discrete"><Real start="0"/></ScalarVariable>
@@ -380,7 +361,7 @@ def main():
     cache = Path(os.environ["SALTUS_BUILD"], "CMakeCache.txt").read_text()
     sanitized = any(line.startswith("SALTUS_SANITIZE:") and "address" in line for line in cache.splitlines())
     for name, test in list(globals().items()):
-        if not name.startswith("test_") or (sanitized and name in ("test_round_trip", "test_inputs")):
+        if not name.startswith("test_") or (sanitized and name == "test_inputs"):
             continue  # an FMU that is sanitized itself cannot be loaded
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
