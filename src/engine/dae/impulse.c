@@ -304,7 +304,10 @@ static void publish_jump(EngSim* sim, Jump* s) {
       eng_trace_jump(sim, top->var, top->order - 1, s->before[z], s->value[z]);
     }
   }
-  if (dae->impulsive) sim->core.changes++;
+  if (dae->impulsive) {
+    sim->core.changes++;
+    sim->instant.impulses++;
+  }
 }
 
 /// Impulse parts of the guards' relations; those that are rounding are zero.

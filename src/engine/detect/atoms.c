@@ -263,11 +263,17 @@ static bool released_constraint(const EngSim* sim) {
   return left < from->implicit->constraint_count;
 }
 
+/// Whether impulses have moved states in this instant, and nothing else has.
+static bool only_impulses(const EngSim* sim) {
+  uint64_t changes = sim->core.changes - sim->instant.changes_start;
+  return changes > 0 && changes == sim->instant.impulses;
+}
+
 /// Whether a constraint that may have kept a relation at its boundary is released now.
 static bool was_released(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (!released_constraint(sim)) return false;
-  return atom->fresh || fabs(atom->g_start) <= eng_sigma(sim, index);
+  return atom->fresh || only_impulses(sim) || fabs(atom->g_start) <= eng_sigma(sim, index);
 }
 
 static bool reads_the_same(const ModelAtom* a, const ModelAtom* b) {
@@ -301,21 +307,26 @@ static double instant_rho(EngSim* sim, uint32_t index) {
 }
 
 /// Whether this instant has moved g by more than rounding. Of a relation that did not matter before
-/// g is not known there, but what it reads is.
+/// g is not known there, but what it reads is. What is computed is as exact as what it is computed
+/// from: a distance that a constraint kept at zero is now a difference of its ends.
 static bool was_moved(EngSim* sim, uint32_t index, double g) {
   uint32_t id = sim->core.mode->atoms[index];
   const ModelAtom* model = &sim->model->atoms[id];
   double before = sim->atoms[id].g_start;
   if (sim->instant.at_start) return true;
+  if (only_impulses(sim)) return false;
   if (!isnan(before)) return fabs(g - before) > fmax(instant_rho(sim, index), sim->atoms[id].eps);
+  bool computed = false;
   for (uint32_t k = 0; k < model->read_count; k++) {
     const ModelRead* read = &model->reads[k];
     uint32_t env = sim->model->vars[read->var].env + read->order;
     double size = fmax(fabs(sim->env[env]), fabs(sim->values.before[env]));
     double move = fabs(sim->env[env] - sim->values.before[env]);
-    if (move > READ_ULPS * DBL_EPSILON * size) return true;
+    if (!(move > READ_ULPS * DBL_EPSILON * size)) continue;
+    if (!sim->values.computed[env]) return true;
+    computed = true;
   }
-  return false;
+  return computed && fabs(g - eng_g_before(sim, index)) > instant_rho(sim, index);
 }
 
 /// The rates of the mode's own flow, into probe.x.
@@ -472,7 +483,7 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
     return side;
   }
   // where the flow depends on the relation itself, the rules of sliding decide
-  if (atom->kind.separates && !atom->fresh && !given) {
+  if (atom->kind.separates && !atom->fresh && !given && !was_released(sim, index)) {
     return atom->located ? atom->located_truth : atom->truth;
   }
   int way = heading(sim, index, gdot);
@@ -616,6 +627,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
   sim->detect.g_stands = false;
   sim->core.leaves = false;
   sim->instant.changes_start = sim->core.changes;
+  sim->instant.impulses = 0;
   for (uint32_t place = 0; place < count; place++) {
     uint32_t i = atoms[place];
     sim->atoms[mode->atoms[i]].g_start = sim->detect.g[i];

@@ -24,12 +24,13 @@
 
 #define PIECE_BUDGET  400  // enclosures per atom and step
 #define STACK_DEPTH   64
-#define LINGER_BUDGET 60   // the same for an atom that stays at its boundary...
-#define LINGER_AGAIN  6    // ...where it could not be decided before
-#define NOISE_MARGINS 8.0  // variation of coefficients that is rounding
-#define NEWTON_LIMIT  60   // iterations for the root of a Bernstein form
-#define TIGHTEN_LIMIT 6    // values of the tape around it
-#define LEVEL_LIMIT   30   // iterations for the argument that makes a function zero
+#define LINGER_BUDGET 60     // the same for an atom that stays at its boundary...
+#define LINGER_AGAIN  6      // ...where it could not be decided before
+#define NOISE_MARGINS 8.0    // variation of coefficients that is rounding
+#define NEAR_SHARE    0.125  // of the zone of an atom: variation that tells nothing there
+#define NEWTON_LIMIT  60     // iterations for the root of a Bernstein form
+#define TIGHTEN_LIMIT 6      // values of the tape around it
+#define LEVEL_LIMIT   30     // iterations for the argument that makes a function zero
 
 /// g on a piece [l, r] of the step, in the direction the atom waits for: phi = sign*g.
 typedef struct CertPiece {
@@ -526,6 +527,18 @@ static CertVerdict judge_ends(Certifier* cert, const CertPiece* p) {
   return CERT_NOTHING;
 }
 
+/// An atom that has not got clear of its last crossing, on a piece where it stays there: what is
+/// left to say is whether it has fallen. (One that leaves a constraint sets out without a slope,
+/// and no piece is so short that it falls all along.)
+static bool stays_near(Certifier* cert, const CertPiece* p, ModelInterval phi) {
+  double zone = cert->f->zone;
+  bool near = phi.lo > -zone && phi.hi < zone && phi.hi - phi.lo <= NEAR_SHARE * zone;
+  if (ready(cert) || !near) return false;
+  if (p->phi_r < p->phi_l - cert->margin) cert->fell = true;
+  if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
+  return true;
+}
+
 /// phi is below the boundary all along, clear of what would count as reaching it.
 static bool stays_below(const Certifier* cert, double highest) {
   bool early = peak_counts(cert, HUGE_VAL);
@@ -578,6 +591,7 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   // a polynomial in expanded form has its rounding; closer to zero the tape itself is more exact
   if (!cert->control) verdict = judge_enclosure(cert, p, &phi);
   if (verdict != CERT_SPLIT) return verdict;
+  if (stays_near(cert, p, phi)) return CERT_NOTHING;
   // within rounding of zero all along: a touch for an armed relation that includes zero
   double flat = cert->control ? 2.0 * cert->margin : DBL_MIN;
   if (magnitude(phi.lo) <= flat && magnitude(phi.hi) <= flat) {

@@ -194,10 +194,13 @@ static bool piece_crosses(EngFollower* f, const EngPiece* p, EngCrossing* out) {
   eng_follower_aim(f, p->ga, p->da);
   double da = f->sign * p->da;
   double db = f->sign * p->db;
-  if (da < 0.0 && db > 0.0) {
-    // away from the boundary, then towards it: the turning point re-arms
+  // away from the boundary, then towards it: the turning point re-arms. At its last crossing an
+  // atom may set out without a slope.
+  bool sets_out = !f->armed && crossed(f, p->gb);
+  if ((da < 0.0 || sets_out) && db > 0.0) {
     extremum(f, p, -f->sign, &t, &g);
-    return rises_after(f, t, g, p, out);
+    double fall = f->sign * (p->ga - g);
+    if (da < 0.0 || fall > f->sim->proof.margin[f->index]) return rises_after(f, t, g, p, out);
   }
   if (crossed(f, p->gb)) {
     eng_follower_bracket(f, p->a, p->b, p->ga, p->gb, out);

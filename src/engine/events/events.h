@@ -181,6 +181,7 @@ typedef struct EngInstant {
   bool at_start;        // it is the first of the run
   bool was_sliding;     // when it began
   uint64_t changes_start;   // core.changes then
+  uint64_t impulses;        // ... and how many of them impulses have made since
   bool slide_decided;       // the flow around the surfaces says how to go on in the present mode
   uint32_t zeno_automaton;  // first whose transitions at an accumulation are enabled; MODEL_NONE
   Str stop_text;
