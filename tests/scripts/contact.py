@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Contacts, dry friction, accumulations and chattering, seen from the command line."""
+import itertools
 import json
 import math
 import os
@@ -66,6 +67,52 @@ contact %s { gap = y - L*phi; velocity = vy - L*w; force = NA; restitution = e; 
 contact %s { gap = y + L*phi; velocity = vy + L*w; force = NB; restitution = e; }
 experiment { end = 3; out = y, vy, phi, w, NA, NB; }
 """
+
+
+def swing(angle, rate, h):
+    """One step of a pendulum of length 1, by Runge and Kutta."""
+    a1, b1 = rate, -9.8*math.sin(angle)
+    a2, b2 = rate + h/2*b1, -9.8*math.sin(angle + h/2*a1)
+    a3, b3 = rate + h/2*b2, -9.8*math.sin(angle + h/2*a2)
+    a4, b4 = rate + h*b3, -9.8*math.sin(angle + h*a3)
+    return angle + h/6*(a1 + 2*a2 + 2*a3 + a4), rate + h/6*(b1 + 2*b2 + 2*b3 + b4)
+
+
+def tension(angle, rate):
+    return rate**2 + 9.8*math.cos(angle)
+
+
+def first_true(test, h, end):
+    """The first time at which a test becomes true that is asked every h, or the end."""
+    k = 1
+    while k*h < end and not test(k*h):
+        k += 1
+    low, high = (k - 1)*h, min(k*h, end)
+    for _ in range(60 if test(high) else 0):
+        middle = (low + high)/2
+        low, high = (low, middle) if test(middle) else (middle, high)
+    return high
+
+
+def rope(x, u, v, end):
+    """A mass on a rope of length 1 whose impacts take the speed along it: where it is at the end."""
+    t, y, taut = 0.0, 0.0, False
+    while t < end:
+        if taut:
+            angle, rate, h = math.atan2(x, -y), v*x - u*y, 1e-3
+            while t < end and tension(angle, rate) >= 0:
+                step = min(h, end - t)
+                step = first_true(lambda s: tension(*swing(angle, rate, s)) < 0, step, step)
+                angle, rate = swing(angle, rate, step)
+                t += step
+            x, y, u, v = math.sin(angle), -math.cos(angle), rate*math.cos(angle), rate*math.sin(angle)
+        else:
+            flight = first_true(lambda s: s > 1e-6 and (x + u*s)**2 + (y + v*s - 4.9*s*s)**2 >= 1, 1e-3, end - t)
+            x, y, v, t = x + u*flight, y + v*flight - 4.9*flight**2, v - 9.8*flight, t + flight
+            along = (u*x + v*y)*(t < end)
+            u, v = u - along*x, v - along*y
+        taut = not taut and u*u + v*v - 9.8*y > 0
+    return x, y, u, v
 
 
 def stack(n, e):
@@ -538,6 +585,114 @@ experiment { end = 2; rtol = 1e-8; }
             rows, _, _ = self.run_model(f"const E = {e};\n" + plane, "--until", "10")
             self.assertAlmostEqual(rows[-1]["d"], 0, delta=1e-6)
             self.assertAlmostEqual(rows[-1]["u"], -98.1*math.sin(0.4)*math.cos(0.4), delta=1e-4)
+
+    def test_a_contact_outlasts_what_its_automaton_does_next(self):
+        """Balls in a box whose walls are states of one automaton, in any order, or joined in one guard; each
+        rests on the floor while it goes on between the walls."""
+        walls = {"F": "[y_[i] <= 0] && [v_[i] < 0] { set v_[i] = -0.5*v_[i]; }",
+                 "L": "[x_[i] <= 0] && [u_[i] < 0] { set u_[i] = -u_[i]; }",
+                 "R": "[x_[i] >= S] && [u_[i] > 0] { set u_[i] = -u_[i]; }"}
+        either = {"F": walls["F"],
+                  "W": "[x_[i] >= S] && [u_[i] > 0] || [x_[i] <= 0] && [u_[i] < 0] { set u_[i] = -u_[i]; }"}
+        kinds = [{k: walls[k] for k in order} for order in itertools.permutations(walls)]
+        kinds += [either, dict(reversed(either.items()))]
+        variants = itertools.cycle(((1, 1), (1e-9, 2), (1e7, 7), (1, 40), (1e-9, 1)))
+        for states, (unit, copies) in zip(kinds*2, variants):
+            text = f"const S = {unit};\nfor i = 1:{copies} {{\nx_[i]' = u_[i];  u_[i]' = 0;  x_[i](t0) = 0.3*S;" \
+                "  u_[i](t0) = (1 + 0.1*i)*S;\ny_[i]' = v_[i];  v_[i]' = -9*S;  y_[i](t0) = S/i;  v_[i](t0) = 0;\n" \
+                "automaton box_[i] {\n" + "".join(f"state {name} {does} from init, {', '.join(states)};\n"
+                                                  for name, does in states.items()) + "} }\n"
+            rows, _, _ = self.run_model(text, "--until", "6", "--samples", "1", "--event-rows", "none")
+            for i in range(1, copies + 1):
+                self.assertAlmostEqual(rows[-1][f"y_{i}"]/unit, 0, delta=1e-9)
+                self.assertAlmostEqual(rows[-1][f"v_{i}"]/unit, 0, delta=1e-9)
+                way = (0.3 + (1 + 0.1*i)*6) % 2
+                self.assertAlmostEqual(rows[-1][f"x_{i}"]/unit, min(way, 2 - way), delta=1e-8)
+
+    def test_a_contact_lasts_as_long_as_its_impact_leads_out(self):
+        """At 6 a ball at rest is taken to a state with the floor, or to one without."""
+        for copies in (1, 2, 7, 40):
+            for up, down in (("init, b, up", 0), ("init, b", -4.5*3**2)):
+                rows, _, _ = self.run_model(
+                    f"for i = 1:{copies} {{ y_[i]' = v_[i];  v_[i]' = -9;  y_[i](t0) = 1;  v_[i](t0) = 0;\n"
+                    "automaton a_[i] { state b [y_[i] <= 0] && [v_[i] < 0] { set v_[i] = -0.5*v_[i]; }"
+                    f" from {up};  state up {{}} }}\nat 6 {{ goto a_[i].up; }} }}\n",
+                    "--until", "9", "--samples", "1", "--event-rows", "none")
+                for i in range(1, copies + 1):
+                    self.assertAlmostEqual(rows[-1][f"y_{i}"], down, delta=1e-6)
+
+    def test_two_contacts_of_one_automaton(self):
+        """A ball comes to rest in a corner whose walls are states of one automaton."""
+        for e, pull in itertools.product((0.1, 0.5, 0.8), (2, 9)):
+            rows, _, _ = self.run_model(
+                f"x' = u;  u' = -{pull};  y' = v;  v' = -9;  x(t0) = 1;  y(t0) = 1;  u(t0) = 0;  v(t0) = 0;\n"
+                f"state fx [x <= 0] && [u < 0] {{ set u = -{e}*u; }} from init, fx, fy;\n"
+                f"state fy [y <= 0] && [v < 0] {{ set v = -{e}*v; }} from init, fx, fy;\n",
+                "--until", "30", "--samples", "1", "--event-rows", "none")
+            for name in "xuyv":
+                self.assertAlmostEqual(rows[-1][name], 0, delta=1e-9)
+
+    def test_a_gap_that_is_taken_away_is_open(self):
+        """Balls at rest are lifted by a reset, or roll over the edge of a table: they fall from there."""
+        ball = "y_[i]' = v_[i];  v_[i]' = -9.8*S;  y_[i](t0) = S/i;  v_[i](t0) = 0;\n" \
+            "automaton a_[i] { state b [y_[i] <= h_[i]] && [v_[i] < 0] { set v_[i] = -0.5*v_[i]; } from init, b; }\n"
+        lifted = "h_[i] = 0;\nat 5 { set y_[i] = 0.2*S; }\n"
+        edges = ("x_[i]' = 0.4;  x_[i](t0) = 0;  h_[i] = if(x_[i] < 2, 0, -S);\n",
+                 "x_[i]' = 0.4;  x_[i](t0) = 0;  h_[i](t0) = 0;\n"
+                 "automaton e_[i] { state off [x_[i] >= 2] { set h_[i] = -S; } from init; }\n")
+        for unit, copies in ((1, 1), (1e-9, 2), (1e7, 7), (1, 40)):
+            for table, height in (lifted, 0.2), (edges[0], 0), (edges[1], 0):
+                rows, records, _ = self.run_model(
+                    f"const S = {unit};\nfor i = 1:{copies} {{\n{table}{ball}}}\n", "--until", "5.1", "--samples", "1",
+                    "--event-rows", "none")
+                self.assertEqual(len([r for r in records if r["kind"] == "slide-out"]), copies)
+                for i in range(1, copies + 1):
+                    self.assertAlmostEqual(rows[-1][f"y_{i}"]/unit, height - 4.9*0.1**2, delta=1e-8)
+
+    def test_contacts_of_one_guard(self):
+        """Walls joined by `||`, or given by two transitions to one state, whose resets tell them apart: each closes by
+        itself, is struck by itself and ends by itself."""
+        resets = "{ set u = if(x <= 1e-6*S && u < 0, -0.5*u, u), v = if(y <= 1e-6*S && v < 0, -0.5*v, v); }"
+        x, y = "[x <= 0] && [u < 0]", "[y <= 0] && [v < 0]"
+        for states in (f"state f {x} || {y} {resets} from init, f;", f"state f {y} || {x} {resets} from init, f;",
+                       f"state f {x} {resets} from init, f;\nstate f {y} from init, f;"):
+            for unit, pull in itertools.product((1, 1e-9, 1e7), (2, 9)):
+                rows, records, _ = self.run_model(
+                    f"const S = {unit};\nx' = u;  u' = a;  y' = v;  v' = -9*S;  x(t0) = S;  y(t0) = S;  u(t0) = 0;"
+                    f"  v(t0) = 0;  a(t0) = -{pull}*S;\n{states}\nat 8 {{ set u = -2*S; }}\nat 12 {{ set a = 3*S; }}",
+                    "--until", "13", "--samples", "13", "--event-rows", "none")
+                self.assertAlmostEqual(rows[7]["x"]/unit, 0, delta=1e-9)
+                self.assertAlmostEqual(rows[12]["x"]/unit, 0, delta=1e-9)
+                self.assertAlmostEqual(rows[13]["x"]/unit, 1.5, delta=1e-9)
+                for name in "yv":
+                    self.assertAlmostEqual(rows[13][name]/unit, 0, delta=1e-9)
+                closed = [r["atom"] for r in records if r["kind"] == "zeno"]
+                self.assertEqual((closed.count(["x <= 0"]), closed.count(["y <= 0"])), (2, 1))
+
+    def test_a_rope_without_restitution(self):
+        """Parabolas while it is slack, a pendulum while it is taut, and impacts that leave it slack at once, against
+        another integration; gaps are computed from what a constraint kept, and released without a speed."""
+        for x, u, v in ((0.4, 2, 1), (0.6, 2, 1), (0.7, 2, 1), (0.8, 1, 2), (0.5, 3, -1)):
+            wanted = rope(x, u, v, 5)
+            for unit in (1, 1e-9, 1e7):
+                rows, records, _ = self.run_model(
+                    f"const S = {unit};\nx' = u;  u' = -F*x/r;  y' = v;  v' = -F*y/r - 9.8*S;  r = sqrt(x*x + y*y);\n"
+                    f"x(t0) = {x}*S;  y(t0) = 0;  u(t0) = {u}*S;  v(t0) = {v}*S;\n"
+                    "contact rope { gap = S - r; force = F; }", "--until", "5", "--samples", "1", "--event-rows", "none")
+                for name, value in zip("xyuv", wanted):
+                    self.assertAlmostEqual(rows[-1][name]/unit, value, delta=1e-4)
+                self.assertTrue(all(r["certified"] for r in records))
+
+    def test_an_impact_that_leaves_at_once(self):
+        """The table falls away faster than the body does where they meet: the impact takes the speed, and it flies on."""
+        for unit in (1, 1e-9, 1e7):
+            rows, records, _ = self.run_model(
+                f"const S = {unit};\ny' = v;  y(t0) = 0.6*S;  v' = -S + N;  v(t0) = -1.2*S;\nf = 0.5*S*cos(2*time);\n"
+                "contact c { gap = y - f; force = N; }", "--until", "0.2", "--samples", "1", "--event-rows", "none")
+            t = next(r["t"] for r in records if r["to"] == "closed")
+            y = 0.5*math.cos(2*t) - math.sin(2*t)*(0.2 - t) - 0.5*(0.2 - t)**2
+            self.assertAlmostEqual(0.6 - 1.2*t - 0.5*t*t, 0.5*math.cos(2*t), delta=1e-9)
+            self.assertAlmostEqual(rows[-1]["y"]/unit, y, delta=1e-6)
 
     def test_bodies_that_rest_on_each_other(self):
         # two balls on each other and on the floor; a rope between a mass on the floor and one that hangs

@@ -55,7 +55,7 @@ static SltStatus note_reading(EngSim* sim, EngContactWork* w, Row* row, uint32_t
 
 /// Speeds that a range of actions writes, and what their values are computed from.
 static SltStatus note_actions(EngSim* sim, EngContactWork* w, Row* row, uint32_t begin,
-                              uint32_t count) {
+                              uint32_t count, uint32_t along) {
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
     uint32_t state = eng_state_place(sim, action->env);
@@ -69,7 +69,7 @@ static SltStatus note_actions(EngSim* sim, EngContactWork* w, Row* row, uint32_t
       at++;
     }
     SLT_TRY(eng_grow(sim, (void**)&w->entries, &w->entry_capacity, at + 1, sizeof *w->entries));
-    w->entries[at] = (Entry){.state = state, .action = i};
+    w->entries[at] = (Entry){.state = state, .action = i, .along = along + i - begin};
     if (at == row->entry_end) row->entry_end++;
   }
   return SLT_OK;
@@ -199,8 +199,10 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
                  .reading_begin = readings,
                  .reading_end = readings,
                  .carries = true};
-    SLT_TRY(note_actions(sim, w, row, to->action_begin, to->action_count));
-    SLT_TRY(note_actions(sim, w, row, t->action_begin, t->action_count));
+    uint32_t along = sim->contact.closed[i].direction;
+    SLT_TRY(note_actions(sim, w, row, to->action_begin, to->action_count, along));
+    along += to->action_count;
+    SLT_TRY(note_actions(sim, w, row, t->action_begin, t->action_count, along));
     entries = row->entry_end;
     readings = row->reading_end;
   }
@@ -333,7 +335,7 @@ static void reset_values(EngSim* sim, const Row* row, double t, const double* x,
   memcpy(w->x, x, mode->state_count * sizeof *x);
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     const Entry* entry = &w->entries[e];
-    w->x[entry->state] -= reach * sim->contact.direction[entry->action];
+    w->x[entry->state] -= reach * sim->contact.direction[entry->along];
   }
   if (row->reads_computed) {
     model_program_run(&mode->full, &sim->values.flow_context, sim->programs.full, t, w->x,
@@ -368,7 +370,7 @@ bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     Entry* entry = &w->entries[e];
     uint32_t k = e - row->entry_begin;
-    double along = sim->contact.direction[entry->action];
+    double along = sim->contact.direction[entry->along];
     // what the approach alone adds to the change that the resets make
     entry->d = along == 0.0 && far[k] == near[k] ? 0.0 : (far[k] - near[k]) / reach + along;
     if (!isfinite(entry->d)) return false;

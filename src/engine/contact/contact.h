@@ -24,6 +24,7 @@ typedef enum EngContactState {
 typedef struct EngContact {
   uint32_t transition;  // the impact whose place it has taken
   uint32_t atom;        // its gap, positive where the bodies would overlap
+  uint32_t direction;   // where the room's directions have its own: one number per reset
   double reach;         // how far along its direction the resets are probed
   double rate;          // of the gap when the present instant began
   double load;          // largest reaction at instants so far
@@ -52,8 +53,8 @@ typedef struct EngAccumulation {
 /// Contacts of a run, closed or not.
 typedef struct EngContactRoom {
   EngContact* closed;              // those that are
-  uint32_t impact_count;           // transitions that could close one
-  double* direction;               // per action: how the reaction of its impact's contact acts
+  uint32_t impact_count;           // relations whose transitions could close one
+  double* direction;               // how reactions act: see EngContact
   struct EngContactWork* work;     // NULL as long as none is closed
   EngAccumulation* accumulations;  // per transition
   uint32_t accumulating;           // transition whose firings do in this instant; MODEL_NONE...
@@ -104,6 +105,11 @@ double eng_contact_exit(EngSim* sim, double t_from);
 /// Whether a snapshot's contacts belong to the model.
 bool eng_contact_valid(const EngSim* sim);
 
+/// How many values a transition resets.
+static inline uint32_t eng_reset_count(const Model* model, uint32_t transition) {
+  const ModelTransition* t = &model->transitions[transition];
+  return model->automata[t->automaton].states[t->to].action_count + t->action_count;
+}
 /// Place of a state of the present mode by its place in the environment; MODEL_NONE.
 uint32_t eng_state_place(const EngSim* sim, uint32_t env);
 
@@ -111,9 +117,9 @@ uint32_t eng_state_place(const EngSim* sim, uint32_t env);
 
 /// Before anything happens in an instant; `input`: values were written from outside.
 void eng_contact_begin_instant(EngSim* sim, bool input);
-/// Whether a closed contact is driven inward by what has happened in this instant: that is an
-/// impact.
-bool eng_contact_is_struck(EngSim* sim, uint32_t transition);
+/// The truth of a guard that closed contacts bar: their gaps count as crossed where what has
+/// happened in this instant drives them inward, which is an impact.
+bool eng_contact_guard(EngSim* sim, uint32_t transition);
 /// Whether a transition is the impact of a declared contact.
 bool eng_is_declared_impact(const EngSim* sim, uint32_t transition);
 /// Whether the impact that a transition stands in place of leaves no flight that can be told from

@@ -33,9 +33,11 @@ static bool is_impact_of(const EngSim* sim, const EngContact* contact, uint32_t 
   return t->automaton == own->automaton && t->to == own->to && guard_has(&t->guard, contact->atom);
 }
 
-static EngContact* contact_of(const EngSim* sim, uint32_t transition) {
+/// The closed contact of a gap of a transition; NULL.
+static EngContact* contact_at(const EngSim* sim, uint32_t transition, uint32_t atom) {
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    if (is_impact_of(sim, &sim->contact.closed[i], transition)) return &sim->contact.closed[i];
+    EngContact* contact = &sim->contact.closed[i];
+    if (contact->atom == atom && is_impact_of(sim, contact, transition)) return contact;
   }
   return NULL;
 }
@@ -44,6 +46,17 @@ bool eng_contact_holds_automaton(const EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     if (sim->model->transitions[sim->contact.closed[i].transition].automaton == automaton)
       return true;
+  }
+  return false;
+}
+
+/// Whether the impact of a contact could happen in the present state of its automaton: the contact
+/// belongs to the gap and to the resets, whatever the automaton did last.
+static bool leads_out(const EngSim* sim, const EngContact* contact) {
+  uint32_t automaton = sim->model->transitions[contact->transition].automaton;
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    if (is_impact_of(sim, contact, state->outgoing[i])) return true;
   }
   return false;
 }
@@ -83,32 +96,45 @@ void eng_contact_begin_instant(EngSim* sim, bool input) {
   }
 }
 
+static void restore_truths(EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    sim->env[atom->env] = atom->truth ? 1.0 : 0.0;
+  }
+}
+
 /// The guard's truth with the relations that the contact keeps at their boundaries taken as true.
-static bool guard_allows(EngSim* sim, const EngContact* contact, bool all) {
+static bool guard_allows(EngSim* sim, const EngContact* contact) {
   const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
-    uint32_t id = guard->atoms[i];
-    if (id == contact->atom || (all && sim->atoms[id].marks.kept_by_contact)) {
-      sim->env[sim->model->atoms[id].env] = 1.0;
-    }
+    const EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (guard->atoms[i] == contact->atom || atom->marks.kept_by_contact) sim->env[atom->env] = 1.0;
   }
   bool allows = eng_guard(sim, guard);
-  for (uint32_t i = 0; i < guard->atom_count; i++) {
-    uint32_t id = guard->atoms[i];
-    sim->env[sim->model->atoms[id].env] = sim->atoms[id].truth ? 1.0 : 0.0;
-  }
+  restore_truths(sim, guard);
   return allows;
 }
 
-bool eng_contact_is_struck(EngSim* sim, uint32_t transition) {
-  const EngContact* contact = contact_of(sim, transition);
-  if (!contact) return false;
+/// Whether something drives the gap of a closed contact inward.
+static bool is_struck(EngSim* sim, const EngContact* contact) {
   uint32_t index = eng_atom_place(sim->core.mode, contact->atom);
   if (index == MODEL_NONE) return false;
   double rate = sim->detect.gdot[index];
   bool driven = rate > 0.0 && rate > THROWN_SHARE * (rate - contact->rate) &&
                 rate - contact->rate > THROWN_SHARE * rate;
-  return driven && rate > eng_slope_rho(sim, index) && guard_allows(sim, contact, false);
+  return driven && rate > eng_slope_rho(sim, index);
+}
+
+bool eng_contact_guard(EngSim* sim, uint32_t transition) {
+  const ModelGuard* guard = &sim->model->transitions[transition].guard;
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    const EngContact* contact = &sim->contact.closed[i];
+    if (!is_impact_of(sim, contact, transition)) continue;
+    sim->env[sim->atoms[contact->atom].env] = is_struck(sim, contact) ? 1.0 : 0.0;
+  }
+  bool holds = eng_guard(sim, guard);
+  restore_truths(sim, guard);
+  return holds;
 }
 
 // ---- proposals ----------------------------------------------------------------------------------
@@ -132,9 +158,9 @@ uint32_t eng_impact_gap(EngSim* sim, uint32_t transition) {
   return found;
 }
 
-/// The direction of an impact: what this instant has changed of the speeds that it writes, or else
-/// the first of them that matters, leading away from the boundary. `row` is the contact's. False:
-/// the relation is no gap.
+/// Where the direction of an impact is looked for: what this instant has changed of the speeds that
+/// it writes and the gap has (others may belong to another gap of the guard), or else the first of
+/// them, leading away from the boundary. False: the relation is no gap.
 static bool first_direction(EngSim* sim, uint32_t contact) {
   EngContactWork* w = sim->contact.work;
   const Row* row = &w->rows[contact];
@@ -145,21 +171,21 @@ static bool first_direction(EngSim* sim, uint32_t contact) {
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     const Entry* entry = &w->entries[e];
     uint32_t env = sim->core.mode->state_env[entry->state];
-    double* r = &sim->contact.direction[entry->action];
+    double* r = &sim->contact.direction[entry->along];
     *r = 0.0;
     w->dx[entry->state] = 1.0;
     // the gap itself is no speed
     bool speed = eng_gap_slope(sim, row->index, t, sim->x, w->dx) == 0.0;
     double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) - idle;
     w->dx[entry->state] = 0.0;
-    if (!speed) continue;
+    if (!speed || effect == 0.0 || !isfinite(effect)) continue;
     *r = sim->env[env] - sim->values.before[env];
     largest = fmax(largest, fabs(*r));
-    if (only == MODEL_NONE && effect != 0.0 && isfinite(effect)) only = e;
+    if (only == MODEL_NONE) only = e;
   }
   if (only == MODEL_NONE) return false;
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-    double* r = &sim->contact.direction[w->entries[e].action];
+    double* r = &sim->contact.direction[w->entries[e].along];
     *r = largest > 0.0 ? *r / largest : e == only ? 1.0 : 0.0;
   }
   return true;
@@ -170,7 +196,7 @@ static double own_effect(EngSim* sim, uint32_t contact) {
   EngContactWork* w = sim->contact.work;
   const Row* row = &w->rows[contact];
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-    w->dx[w->entries[e].state] = sim->contact.direction[w->entries[e].action];
+    w->dx[w->entries[e].state] = sim->contact.direction[w->entries[e].along];
   }
   double t = sim->core.t;
   double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) -
@@ -191,7 +217,7 @@ static bool purify_direction(EngSim* sim, uint32_t contact, double speed) {
     if (effect == 0.0 || !isfinite(effect)) return false;
     double turned = effect > 0.0 ? -1.0 : 1.0;
     for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-      sim->contact.direction[w->entries[e].action] *= turned;
+      sim->contact.direction[w->entries[e].along] *= turned;
     }
     sim->contact.closed[contact].reach = speed / fabs(effect);
     if (!eng_contact_direction(sim, contact, sim->core.t, sim->x)) return false;
@@ -201,7 +227,7 @@ static bool purify_direction(EngSim* sim, uint32_t contact, double speed) {
     }
     double change = 0.0;
     for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-      double* r = &sim->contact.direction[w->entries[e].action];
+      double* r = &sim->contact.direction[w->entries[e].along];
       double next = w->entries[e].d / largest;
       change = fmax(change, fabs(next - *r));
       *r = next;
@@ -220,33 +246,52 @@ static double probe_speed(const EngSim* sim, uint32_t transition, double acceler
   return speed > 0.0 ? speed : 1.0;
 }
 
-bool eng_contact_propose(EngSim* sim, uint32_t transition, EngContactState state) {
-  const ModelTransition* t = &sim->model->transitions[transition];
-  EngContact* known = contact_of(sim, transition);
-  if (known) {
-    known->state = (uint8_t)state;
-    return true;
+/// Where the directions of a transition's contacts are kept.
+static uint32_t direction_of(const EngSim* sim, uint32_t transition) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < transition; i++) {
+    at += eng_reset_count(sim->model, i) * sim->model->transitions[i].guard.atom_count;
   }
-  bool stays = t->to == sim->state[t->automaton] ||
-               sim->values.state_before[t->automaton] == sim->state[t->automaton];
-  if (!stays || sim->core.contact.count == sim->contact.impact_count) return false;
+  return at;
+}
+
+/// Add the contact of one of the relations of an impact to the list. False: it is no gap.
+static bool propose_gap(EngSim* sim, const EngContact* proposed) {
   uint32_t at = sim->core.contact.count;
+  double t = sim->core.t;
+  sim->contact.closed[at] = *proposed;
+  if (eng_contact_structure(sim, at + 1) < 0 || !first_direction(sim, at)) return false;
+  double* f = sim->contact.work->flow;
+  if (eng_contact_flow(sim, t, sim->x, f) < 0) return false;
+  double flow = eng_gap_acceleration(sim, sim->contact.work->rows[at].index, t, sim->x, f);
+  if (!purify_direction(sim, at, probe_speed(sim, proposed->transition, flow))) return false;
+  sim->core.contact.count++;
+  return true;
+}
+
+bool eng_contact_propose(EngSim* sim, uint32_t transition, EngContactState state) {
+  const ModelGuard* guard = &sim->model->transitions[transition].guard;
+  bool any = false;
+  uint32_t direction = direction_of(sim, transition);
   gather(sim);
-  for (uint32_t i = 0; i < t->guard.atom_count; i++) {
-    uint32_t id = t->guard.atoms[i];
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t id = guard->atoms[i];
     if (!sim->model->atoms[id].continuous || !sim->active.live[id]) continue;
     uint32_t index = eng_atom_place(sim->core.mode, id);
-    if (!at_boundary(sim, id, index)) continue;
-    sim->contact.closed[at] = (EngContact){
-        .transition = transition, .atom = id, .state = (uint8_t)state, .carries = true};
-    if (eng_contact_structure(sim, at + 1) < 0 || !first_direction(sim, at)) continue;
-    if (eng_contact_flow(sim, sim->core.t, sim->x, sim->contact.work->flow) < 0) return false;
-    double flow = eng_gap_acceleration(sim, index, sim->core.t, sim->x, sim->contact.work->flow);
-    if (!purify_direction(sim, at, probe_speed(sim, transition, flow))) continue;
-    sim->core.contact.count++;
-    return true;
+    EngContact* known = contact_at(sim, transition, id);
+    EngContact proposed = {.transition = transition,
+                           .atom = id,
+                           .direction = direction + i * eng_reset_count(sim->model, transition),
+                           .state = (uint8_t)state,
+                           .carries = true};
+    if (!known) {
+      any |= at_boundary(sim, id, index) && propose_gap(sim, &proposed);
+    } else if (fabs(sim->detect.gdot[index] - known->rate) > eng_slope_rho(sim, index)) {
+      known->state = (uint8_t)state;
+      any = true;
+    }
   }
-  return false;
+  return any;
 }
 
 // ---- complementarity ----------------------------------------------------------------------------
@@ -522,18 +567,24 @@ static void take_out(EngSim* sim, uint32_t i, bool* changed) {
           (count - i) * sizeof *sim->contact.closed);
 }
 
+/// Whether this instant has taken the gap of a closed contact off its boundary: the bodies are
+/// apart.
+static bool is_apart(EngSim* sim, const EngContact* contact, uint32_t index) {
+  double opened = sim->atoms[contact->atom].g_start - sim->detect.g[index];
+  return opened > eng_rho(sim, index) && -sim->detect.g[index] > eng_sigma(sim, index);
+}
+
 /// Closed contacts that have no meaning in the present mode, or whose impact could not happen here
 /// any more.
 static void drop_lost(EngSim* sim, bool* changed) {
   for (uint32_t i = 0; i < sim->core.contact.count;) {
     EngContact* contact = &sim->contact.closed[i];
-    uint32_t automaton = sim->model->transitions[contact->transition].automaton;
     uint32_t index = eng_atom_place(sim->core.mode, contact->atom);
-    bool lost = index == MODEL_NONE;
-    if (contact->old) {
+    bool lost = index == MODEL_NONE || !leads_out(sim, contact);
+    if (contact->old && !lost) {
       if (contact->lifts) leave_relations(sim, contact);
-      lost |= sim->state[automaton] != sim->values.state_before[automaton];
-      lost |= contact->state == ENG_CONTACT_CLOSED && !guard_allows(sim, contact, true);
+      lost |= is_apart(sim, contact, index);
+      lost |= contact->state == ENG_CONTACT_CLOSED && !guard_allows(sim, contact);
     }
     if (lost) {
       take_out(sim, i, changed);

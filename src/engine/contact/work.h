@@ -10,6 +10,7 @@
 typedef struct Entry {
   uint32_t state;   // of the present mode
   uint32_t action;  // that writes it
+  uint32_t along;   // its component of the kept direction, by its place there
   double d;         // component of the direction at the last evaluation
 } Entry;
 

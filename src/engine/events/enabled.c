@@ -22,17 +22,23 @@ static bool guard_has_new_edge(EngSim* sim, const ModelGuard* guard) {
   return false;
 }
 
+/// What a transition waits for. Where it is the impact of a closed contact, see there.
+static bool guard_holds(EngSim* sim, uint32_t transition) {
+  if (ENG_UNLIKELY(sim->instant.transitions[transition].closed)) {
+    return eng_contact_guard(sim, transition);
+  }
+  return eng_guard(sim, &sim->model->transitions[transition].guard);
+}
+
 bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
   const ModelTransition* model = &sim->model->transitions[transition];
   EngTransition* edge = &sim->instant.transitions[transition];
   bool self = model->to == sim->state[model->automaton];
-  // an impact does not happen while its contact is closed, unless something drives it inward
-  if (ENG_UNLIKELY(edge->closed)) return eng_contact_is_struck(sim, transition);
   if (model->zeno && !edge->exits && !(model->instead && eng_impact_is_last(sim, transition))) {
     return false;
   }
   if (eng_dwells(sim, model->automaton)) return false;
-  if (!eng_guard(sim, &model->guard)) {
+  if (!guard_holds(sim, transition)) {
     if (!self) return false;
     edge->edge_seen = false;
     edge->taken = false;
@@ -112,7 +118,7 @@ void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch) {
     uint32_t id = state->outgoing[i];
     const ModelTransition* transition = &sim->model->transitions[id];
     if (transition->to != sim->state[automaton]) continue;
-    bool holds = eng_guard(sim, &transition->guard);
+    bool holds = guard_holds(sim, id);
     sim->instant.transitions[id].taken = false;
     if (latch || !holds) sim->instant.transitions[id].edge_seen = holds;
   }

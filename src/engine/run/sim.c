@@ -212,13 +212,14 @@ static void lay_out_detection(EngSim* sim, Carver* c) {
   sim->instant.gates = carve(c, state_total(m), sizeof(uint32_t));
 }
 
-/// Transitions that set something continuous: their contacts could close.
-static uint32_t count_impacts(const Model* m) {
+/// Relations whose transitions set something: their contacts could close. `directions`: room for
+/// how those act.
+static uint32_t count_impacts(const Model* m, size_t* directions) {
   uint32_t count = 0;
+  *directions = 0;
   for (uint32_t i = 0; i < m->transition_count; i++) {
-    const ModelTransition* t = &m->transitions[i];
-    const ModelState* to = &m->automata[t->automaton].states[t->to];
-    count += t->action_count + to->action_count > 0;
+    if (eng_reset_count(m, i) > 0) count += m->transitions[i].guard.atom_count;
+    *directions += (size_t)eng_reset_count(m, i) * m->transitions[i].guard.atom_count;
   }
   return count;
 }
@@ -230,10 +231,10 @@ static void lay_out_records(EngSim* sim, Carver* c) {
   sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
   sim->instant.transitions = carve(c, m->transition_count, sizeof(EngTransition));
   sim->contact.accumulations = carve(c, m->transition_count, sizeof(EngAccumulation));
-  sim->contact.impact_count = count_impacts(m);
+  size_t directions = 0;
+  sim->contact.impact_count = count_impacts(m, &directions);
   sim->contact.closed = carve(c, sim->contact.impact_count, sizeof(EngContact));
-  sim->contact.direction =
-      carve(c, sim->contact.impact_count ? m->action_count : 0, sizeof(double));
+  sim->contact.direction = carve(c, directions, sizeof(double));
   sim->instant.chatter = carve(c, m->automaton_count, sizeof(EngChatter));
 }
 
