@@ -30,6 +30,8 @@ typedef enum CliExit {
 bool cli_colour(void);
 /// "saltus: error: ..."; lower case, no full stop.
 void cli_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/// Says so; returns CLI_RUN.
+int out_of_memory(void);
 /// "  hint: ...": the way out.
 void cli_hint(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /// "saltus: ...".
@@ -142,6 +144,16 @@ bool output_open(Output* output);
 bool output_continue(Output* output, uint64_t offset, uint64_t lines, const char* header);
 /// SltWriteFn over an Output.
 SltStatus output_write(void* output, const char* data, size_t length);
+/// A line that is put together before it is written: NULL where memory is exhausted, which is then
+/// the error of the output. line_close() writes it.
+typedef struct OutputLine {
+  Output* output;
+  FILE* file;
+  char* text;
+  size_t size;
+} OutputLine;
+FILE* line_open(OutputLine* line, Output* output);
+void line_close(OutputLine* line);
 /// Close, and mark a file as ours. Errors are in `error` as those of writing are.
 void output_close(Output* output);
 /// Close what could not be made for another reason than writing, given as an errno.
@@ -212,6 +224,9 @@ const char* path_base(const char* path);
 /// "hoop.csv" from "models/hoop.rules.md" or "models/hoop/" and ".csv"; free() it. NULL: no memory.
 char* path_title(const char* model, const char* ending);
 bool path_ends_with(const char* path, const char* suffix);
+/// Whether a table that is CSV and nothing else may go there: to `-`, or to a file that does not
+/// promise something else by its ending. Else says so.
+bool csv_path_check(const char* path);
 /// Make a folder and those above it, closed to others; false with errno.
 bool folder_make(const char* path);
 

@@ -31,11 +31,6 @@ typedef struct CyclicRun {
   Pace pace;
 } CyclicRun;
 
-static int out_of_memory(void) {
-  cli_error("out of memory");
-  return CLI_RUN;
-}
-
 // ---- rows ---------------------------------------------------------------------------------------
 
 /// Shortest of the usual lengths that reads back to the same number.

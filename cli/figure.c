@@ -19,11 +19,6 @@ static SltStatus swallow(void* user, const char* data, size_t length) {
   return SLT_OK;
 }
 
-static int out_of_memory(void) {
-  cli_error("out of memory");
-  return CLI_RUN;
-}
-
 // ---- settings -----------------------------------------------------------------------------------
 
 static int find_key(const char* text, size_t length) {

@@ -44,6 +44,15 @@ bool path_ends_with(const char* path, const char* suffix) {
   return length > wanted && strcmp(path + length - wanted, suffix) == 0;
 }
 
+bool csv_path_check(const char* path) {
+  const char* ending = strrchr(path_base(path), '.');
+  bool hidden = ending == path_base(path);
+  if (!ending || hidden || strcmp(ending, ".csv") == 0) return true;
+  cli_error("-o %s: this table is written as CSV, not as %s", path, ending);
+  cli_hint("name a file ending in .csv; - is standard output");
+  return false;
+}
+
 bool folder_make(const char* path) {
   char part[4096];
   size_t length = strlen(path);

@@ -95,7 +95,7 @@ static bool read_option(FitCommand* c, int option, const char* text) {
   case FIT_LOSS: return read_loss(text, &c->loss);
   case FIT_STARTS: return option_count("--starts", text, 1, 100000, &c->starts);
   case FIT_SEED: return option_count("--seed", text, 0, UINT64_MAX, &c->seed);
-  case FIT_OUTPUT: c->output = text; return true;
+  case FIT_OUTPUT: c->output = text; return csv_path_check(text);
   case FIT_PLOT: c->plot = text; return true;
   default: return false;
   }
@@ -123,7 +123,7 @@ static int read_options(FitCommand* c, int argc, char** argv) {
 static int read_data(FitCommand* c, uint32_t i) {
   size_t size = strlen(c->data.items[i]) + 1;
   char* path = malloc(size);
-  if (!path) return CLI_RUN;
+  if (!path) return out_of_memory();
   memcpy(path, c->data.items[i], size);
   char* comma = strchr(path, ',');
   bool good = true;
@@ -197,7 +197,7 @@ static int write_result(const FitCommand* c) {
   char* text = NULL;
   size_t size = 0;
   FILE* out = open_memstream(&text, &size);
-  if (!out) return CLI_RUN;
+  if (!out) return out_of_memory();
   fputs("parameter,value,deviation,lower,upper\n", out);
   for (uint32_t i = 0; i < c->params.count; i++) {
     const SltFitParameter* p = &c->parameters[i];
@@ -268,7 +268,7 @@ static int run(FitCommand* c) {
 
 int command_fit(int argc, char** argv) {
   FitCommand* c = calloc(1, sizeof *c);
-  if (!c) return CLI_RUN;
+  if (!c) return out_of_memory();
   c->trial = trial_defaults();
   int exit = read_options(c, argc, argv);
   if (exit == CLI_DONE) exit = prepare(c);

@@ -103,7 +103,10 @@ static int parse(const char* command, int argc, char** argv, FmuJob* job) {
     case FMU_TIMEOUT: good = option_positive("--timeout", parser.value, &job->seconds); break;
     case FMU_SET: good = cli_settings_add(&job->settings, parser.value); break;
     case FMU_OUT: good = cli_names_parse("--out", parser.value, &job->out); break;
-    case FMU_OUTPUT: job->csv = parser.value; break;
+    case FMU_OUTPUT:
+      job->csv = parser.value;
+      good = csv_path_check(job->csv);
+      break;
     case FMU_INPUT: job->input_path = parser.value; break;
     case FMU_INTERFACE:
       job->interface = option_choice("--interface", parser.value, interfaces, 2);
@@ -516,7 +519,8 @@ static int simulate(FmuJob* job) {
   char usual[300];
   const char* base = path_base(job->path);
   snprintf(usual, sizeof usual, "%.*s.csv", (int)(strlen(base) - strlen(".fmu")), base);
-  if (!inputs_add(job->path) || (job->input_path && !inputs_add(job->input_path))) return CLI_RUN;
+  if (!inputs_add(job->path) || (job->input_path && !inputs_add(job->input_path)))
+    return out_of_memory();
   char* header = header_of(job);
   Output csv = {.path = job->csv ? job->csv : usual, .csv = true};
   if (header && !job->csv && !output_is_ours(usual, header)) {

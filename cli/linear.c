@@ -72,7 +72,7 @@ static bool read_option(LinearCommand* c, int option, const char* text) {
   case LINEAR_INPUTS: return cli_names_parse("--inputs", text, &c->inputs);
   case LINEAR_OUTPUTS: return cli_names_parse("--outputs", text, &c->outputs);
   case LINEAR_RESPONSE: return read_response(c, text);
-  case LINEAR_FILE: c->path = text; return true;
+  case LINEAR_FILE: c->path = text; return csv_path_check(text);
   case LINEAR_PLOT: c->plot = text; return true;
   default: return false;
   }
@@ -146,7 +146,12 @@ static int advance(LinearCommand* c) {
     if (!set_state(c, c->states.items[i])) return CLI_USAGE;
   }
   // guards that hold there fire
-  if (c->states.count && slt_sim_advance(c->sim, slt_sim_time(c->sim), NULL) < 0) return CLI_RUN;
+  status = c->states.count ? slt_sim_advance(c->sim, slt_sim_time(c->sim), NULL) : SLT_OK;
+  if (status < 0) {
+    SltRunError error = slt_sim_error(c->sim);
+    cli_error("the run fails there: %s", error.message ? error.message : slt_status_text(status));
+    return CLI_RUN;
+  }
   return CLI_DONE;
 }
 
@@ -341,7 +346,7 @@ static int conclude(LinearCommand* c, const SltStability* stability) {
   const SltLinear* l = c->linear;
   c->real = calloc(l->state_count + 1u, sizeof(double));
   c->imaginary = calloc(l->state_count + 1u, sizeof(double));
-  if (!c->real || !c->imaginary) return CLI_RUN;
+  if (!c->real || !c->imaginary) return out_of_memory();
   SltStatus status = slt_linear_eigenvalues(l, c->real, c->imaginary);
   if (status < 0) return explain(c, status);
   write_file(c);
@@ -375,7 +380,7 @@ static int run_steady(LinearCommand* c) {
 static int run_linearize(LinearCommand* c) {
   SltQuantity* inputs = calloc(c->inputs.count + 1u, sizeof *inputs);
   SltQuantity* outputs = calloc(c->outputs.count + 1u, sizeof *outputs);
-  int exit = inputs && outputs ? CLI_DONE : CLI_RUN;
+  int exit = inputs && outputs ? CLI_DONE : out_of_memory();
   if (exit == CLI_DONE) exit = find_all(c, &c->inputs, inputs);
   if (exit == CLI_DONE) exit = find_all(c, &c->outputs, outputs);
   if (exit == CLI_DONE) {
@@ -391,7 +396,7 @@ static int run_linearize(LinearCommand* c) {
 static int prepare(LinearCommand* c) {
   int exit = trial_open(&c->trial, c->name);
   if (exit != CLI_DONE) return exit;
-  if (slt_sim_create(c->trial.model, &c->trial.sim, &c->sim) < 0) return CLI_RUN;
+  if (slt_sim_create(c->trial.model, &c->trial.sim, &c->sim) < 0) return out_of_memory();
   if (!c->path) return CLI_DONE;
   c->file = (Output){.path = c->path, .fd = -1, .csv = true};
   return output_open(&c->file) ? CLI_DONE : CLI_USAGE;

@@ -25,22 +25,15 @@ static bool is_cancelled(void* user) {
   return progress_poll(&c->progress, 0.0);
 }
 
-static void write_text(MapCommand* c, char* text, size_t size) {
-  if (text) output_write(&c->csv, text, size);
-  free(text);
-}
-
 static void write_header(MapCommand* c) {
-  char* text = NULL;
-  size_t size = 0;
-  FILE* line = open_memstream(&text, &size);
+  OutputLine row;
+  FILE* line = line_open(&row, &c->csv);
   if (!line) return;
   fputs("kind", line);
   for (uint32_t i = 0; i < slt_design_parameter_count(c->design); i++)
     cell_text(line, false, slt_design_parameter_name(c->design, i));
   fputs(",sequence,beyond,along,events\n", line);
-  fclose(line);
-  write_text(c, text, size);
+  line_close(&row);
 }
 
 /// Keep what a sequence is, for the list at the end.
@@ -86,9 +79,8 @@ static int draw(const MapCommand* c, const char* path) {
 
 static SltStatus take_point(void* user, const SltMapPoint* point) {
   MapCommand* c = user;
-  char* text = NULL;
-  size_t size = 0;
-  FILE* line = open_memstream(&text, &size);
+  OutputLine row;
+  FILE* line = line_open(&row, &c->csv);
   if (!line) return SLT_ERR_NOMEM;
   fputs(point->boundary ? "boundary" : "point", line);
   for (uint32_t i = 0; i < slt_design_parameter_count(c->design); i++)
@@ -99,8 +91,7 @@ static SltStatus take_point(void* user, const SltMapPoint* point) {
   cell_text(line, false, point->boundary ? slt_design_parameter_name(c->design, point->axis) : "");
   cell_text(line, false, point->spelling);
   fputc('\n', line);
-  fclose(line);
-  write_text(c, text, size);
+  line_close(&row);
   if (c->numbers) keep_for_picture(c, point);
   *(point->boundary ? &c->boundaries : &c->points) += 1;
   c->cut += point->more;
@@ -128,7 +119,7 @@ int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const 
   MapCommand c = {.design = design, .csv = {.fd = -1}};
   char* title = path_title(trial->source.name, ".map.csv");
   c.csv = (Output){.path = output ? output : title, .fd = -1, .csv = true};
-  if (!c.csv.path || !output_open(&c.csv)) {
+  if (!c.csv.path || (output && !csv_path_check(output)) || !output_open(&c.csv)) {
     free(title);
     return CLI_USAGE;
   }

@@ -34,17 +34,13 @@ static int read_options(Trial* trial, const char** output, int argc, char** argv
       good = option_count("--seed", parser.value, 0, UINT64_MAX, &trial->sim.seed);
     } else if (option == MEASURE_OUTPUT) {
       *output = parser.value;
+      good = csv_path_check(parser.value);
     } else if (good) {
       good = trial_option(trial, (TrialOption)option, parser.value);
     }
     if (!good) return CLI_USAGE;
   }
   return CLI_DONE;
-}
-
-static int out_of_memory(void) {
-  cli_error("out of memory");
-  return CLI_RUN;
 }
 
 /// For people on the terminal: names in a column, and nothing where there is no value.

@@ -54,6 +54,11 @@ void cli_error(const char* format, ...) {
   fputc('\n', stderr);
 }
 
+int out_of_memory(void) {
+  cli_error("out of memory");
+  return CLI_RUN;
+}
+
 void cli_hint(const char* format, ...) {
   fputs(cli_colour() ? "  \033[36mhint:\033[0m " : "  hint: ", stderr);
   va_list args;

@@ -86,7 +86,7 @@ static bool read_option(OptimizeCommand* c, int option, const char* text) {
   case OPTIMIZE_EVALUATIONS:
     return option_count("--evaluations", text, 1, 100000000, &c->evaluations);
   case OPTIMIZE_SEED: return option_count("--seed", text, 0, UINT32_MAX, &c->options.seed);
-  case OPTIMIZE_OUTPUT: c->output = text; return true;
+  case OPTIMIZE_OUTPUT: c->output = text; return csv_path_check(text);
   default: return false;
   }
 }
@@ -139,7 +139,7 @@ static int make_measures(OptimizeCommand* c) {
     char* text = NULL;
     size_t size = 0;
     FILE* out = open_memstream(&text, &size);
-    if (!out) return CLI_RUN;
+    if (!out) return out_of_memory();
     fprintf(out, "subject_%u = %s", i + 1, c->left_sides[i]);
     fclose(out);
     free(c->left_sides[i]);
@@ -166,9 +166,8 @@ static int prepare(OptimizeCommand* c) {
 // ---- results ------------------------------------------------------------------------------------
 
 static void write_line(OptimizeCommand* c, const SltEvaluation* e) {
-  char* text = NULL;
-  size_t size = 0;
-  FILE* out = open_memstream(&text, &size);
+  OutputLine row;
+  FILE* out = line_open(&row, &c->csv);
   if (!out) return;
   cell_text(out, true, e ? "" : "evaluation");
   if (e) fprintf(out, "%llu", (unsigned long long)e->number);
@@ -182,9 +181,7 @@ static void write_line(OptimizeCommand* c, const SltEvaluation* e) {
   }
   cell_text(out, false, !e ? "feasible" : e->feasible ? "1" : "0");
   fputc('\n', out);
-  fclose(out);
-  output_write(&c->csv, text, size);
-  free(text);
+  line_close(&row);
 }
 
 static void take_evaluation(void* user, const SltEvaluation* evaluation) {
@@ -242,7 +239,7 @@ static int run(OptimizeCommand* c) {
 
 int command_optimize(int argc, char** argv) {
   OptimizeCommand* c = calloc(1, sizeof *c);
-  if (!c) return CLI_RUN;
+  if (!c) return out_of_memory();
   c->trial = trial_defaults();
   c->csv.fd = -1;
   c->options = slt_optimize_options();

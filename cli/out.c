@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool out_of_memory(void) {
-  cli_error("out of memory");
-  return false;
-}
-
 typedef struct OutNames {
   CliNames* out;
   const char* pattern;
@@ -25,7 +20,7 @@ static bool add_name(CliNames* out, const char* name, const char* ending) {
   const char** grown = copy ? realloc(out->items, (out->count + 1) * sizeof *grown) : NULL;
   if (!grown) {
     free(copy);
-    return out_of_memory();
+    return out_of_memory() == CLI_DONE;
   }
   snprintf(copy, size, "%s%s", name, ending);
   grown[out->count++] = copy;
@@ -122,7 +117,7 @@ bool out_add_macros(const SltModel* model, const CliNames* asked, ModelSource* s
     if (!is_expression(model, text)) continue;
     size_t room = source->length + 2 * strlen(text) + 32;
     char* grown = realloc(source->text, room);
-    if (!grown) return out_of_memory();
+    if (!grown) return out_of_memory() == CLI_DONE;
     source->text = grown;
     source->length += (size_t)snprintf(grown + source->length, room - source->length,
                                        "\nmacro `%s` = %s;\n", text, text);

@@ -261,6 +261,21 @@ SltStatus output_write(void* user, const char* data, size_t length) {
   return SLT_OK;
 }
 
+FILE* line_open(OutputLine* line, Output* output) {
+  *line = (OutputLine){.output = output};
+  line->file = open_memstream(&line->text, &line->size);
+  if (!line->file && !output->error) output->error = ENOMEM;
+  return line->file;
+}
+
+void line_close(OutputLine* line) {
+  bool good = !ferror(line->file);
+  good = fclose(line->file) == 0 && good && line->text;
+  if (good) output_write(line->output, line->text, line->size);
+  if (!good && !line->output->error) line->output->error = ENOMEM;
+  free(line->text);
+}
+
 // ---- closing ------------------------------------------------------------------------------------
 
 /// The new file takes the name of the old one, or goes.

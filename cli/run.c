@@ -46,11 +46,6 @@ static bool is_stdout(const char* path) {
   return path && strcmp(path, "-") == 0;
 }
 
-static int out_of_memory(void) {
-  cli_error("out of memory");
-  return CLI_RUN;
-}
-
 // ---- preparation --------------------------------------------------------------------------------
 
 /// "ball" from "models/ball.lisma", and "ball.csv" from it.

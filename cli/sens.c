@@ -59,6 +59,7 @@ typedef struct SensCommand {
   Progress progress;
   double total;
   double done;
+  bool lost;  // a line found no memory
 } SensCommand;
 
 static bool read_option(SensCommand* c, int option, const char* text) {
@@ -74,7 +75,7 @@ static bool read_option(SensCommand* c, int option, const char* text) {
   case SENS_JOBS: return option_count("--jobs", text, 1, 1024, &c->jobs);
   case SENS_DIFFERENCES: c->differences = true; return true;
   case SENS_ADJOINT: c->adjoint = true; return true;
-  case SENS_OUTPUT: c->output = text; return true;
+  case SENS_OUTPUT: c->output = text; return csv_path_check(text);
   case SENS_PLOT: c->plot = text; return plot_path_check("--plot", text);
   default: return false;
   }
@@ -124,9 +125,8 @@ static void reason_text(const SltDerivative* d, char* out, size_t size) {
 }
 
 static void write_row(SensCommand* c, const SltDerivative* d) {
-  char* text = NULL;
-  size_t size = 0;
-  FILE* line = open_memstream(&text, &size);
+  OutputLine row;
+  FILE* line = line_open(&row, &c->csv);
   if (!line) return;
   cell_text(line, true, d->measure);
   cell_text(line, false, d->parameter);
@@ -141,20 +141,18 @@ static void write_row(SensCommand* c, const SltDerivative* d) {
   cell_number(line, false, d->changes_at[0]);
   cell_number(line, false, d->changes_at[1]);
   fputc('\n', line);
-  fclose(line);
-  output_write(&c->csv, text, size);
-  free(text);
+  line_close(&row);
 }
 
 /// The elasticity in front, so that the most important lines come first.
 static void keep_line(SensCommand* c, const SltDerivative* d) {
   SensLine* lines = realloc(c->lines, (c->line_count + 1) * sizeof *lines);
-  if (!lines) return;
-  c->lines = lines;
   double elasticity = d->derivative * d->at / d->value;
   char* text = NULL;
   size_t size = 0;
-  FILE* line = open_memstream(&text, &size);
+  FILE* line = lines ? open_memstream(&text, &size) : NULL;
+  if (lines) c->lines = lines;
+  c->lost |= !line;
   if (!line) return;
   fprintf(line, "%-22s %-12s %14.8g %14.8g %10.2g %12.4g  %s", d->measure, d->parameter, d->value,
           d->derivative, d->error, elasticity, verdict_text(d));
@@ -175,6 +173,7 @@ static void keep_line(SensCommand* c, const SltDerivative* d) {
   FILE* name = open_memstream(&label, &size);
   if (name) fprintf(name, "%s by %s", d->measure, d->parameter);
   if (name) fclose(name);
+  c->lost |= !text || !label;
   c->lines[c->line_count++] = (SensLine){weight, elasticity, text, label};
 }
 
@@ -215,6 +214,7 @@ static int compute(SensCommand* c) {
                                   c->params.count, &options, &problem);
   progress_end(&c->progress);
   if (status == SLT_ERR_CANCELLED) return 128 + progress_signal();
+  if (status >= 0 && c->lost) status = SLT_ERR_NOMEM;
   if (status < 0) {
     int exit = problem_print(NULL, &problem, status);
     return status <= SLT_ERR_NOT_FINITE ? CLI_RUN : exit;

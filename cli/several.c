@@ -10,11 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static int out_of_memory(void) {
-  cli_error("out of memory");
-  return CLI_RUN;
-}
-
 // ---- several models -----------------------------------------------------------------------------
 
 /// Whether an argument names an output: the option itself, or `option=`; its value then.

@@ -105,7 +105,7 @@ static int read_options(SweepCommand* c, int argc, char** argv) {
 static int make_design(SweepCommand* c) {
   SltProblem problem;
   SltStatus status = slt_design_create(c->trial.model, &c->design);
-  if (status < 0) return CLI_RUN;
+  if (status < 0) return out_of_memory();
   status = design_vary(c->design, &c->vary, &problem);
   if (status < 0) return problem_print("--vary", &problem, status);
   for (uint32_t i = 0; i < c->correlate.count; i++) {
@@ -142,11 +142,11 @@ static int name_files(SweepCommand* c) {
   char* title = path_title(c->trial.source.name, ".sweep.csv");
   const char* path = c->output ? c->output : title;
   c->format = slt_format_get(SLT_FORMAT_CSV);
-  int exit = path ? CLI_DONE : CLI_RUN;
+  int exit = path ? CLI_DONE : out_of_memory();
   bool stream = path && strcmp(path, "-") == 0;
   if (path && !stream && slt_format_find(path, &c->format) < 0 && strchr(path_base(path), '.')) {
     cli_error("-o %s: rows of a sweep cannot be written like this", path);
-    cli_hint("files of rows end in .csv or .mat; - is standard output");
+    cli_hint("files of rows end in .csv, .csv.gz, .jsonl, .mat or .h5; - is standard output");
     exit = CLI_USAGE;
   } else if (path && c->format.missing) {
     cli_error("-o %s: %s files cannot be written here", path, c->format.ending);
@@ -159,7 +159,7 @@ static int name_files(SweepCommand* c) {
   if (exit == CLI_DONE) {
     c->csv_path = join(path, c->format.id == SLT_FORMAT_CSV ? "" : ".part.csv");
     c->mark_path = stream ? NULL : join(path, ".part");
-    if (!c->csv_path || (!stream && !c->mark_path)) exit = CLI_RUN;
+    if (!c->csv_path || (!stream && !c->mark_path)) exit = out_of_memory();
   }
   free(title);
   return exit;

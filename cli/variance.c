@@ -22,9 +22,8 @@ static bool is_cancelled(void* user) {
 static void take_share(void* user, const SltVarianceShare* s) {
   VarianceCommand* c = user;
   if (c->csv->path) {
-    char* text = NULL;
-    size_t size = 0;
-    FILE* line = open_memstream(&text, &size);
+    OutputLine row;
+    FILE* line = line_open(&row, c->csv);
     if (!line) return;
     cell_text(line, true, s->measure);
     cell_text(line, false, s->parameter);
@@ -33,9 +32,7 @@ static void take_share(void* user, const SltVarianceShare* s) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
       cell_number(line, false, numbers[i]);
     fputc('\n', line);
-    fclose(line);
-    output_write(c->csv, text, size);
-    free(text);
+    line_close(&row);
   }
   if (!c->print) return;
   cli_print(stdout, "%-22s %-12s %8.4f +- %-8.4f %8.4f +- %-8.4f", s->measure, s->parameter,

@@ -158,6 +158,7 @@ static void* owner_realloc(void* user, void* pointer, size_t old_size, size_t si
   }
   size_t whole = base_add_size(sizeof(BaseOwned), size);
   BaseOwned* moved = base_realloc(&owner->inner, block, block ? block->size : 0, whole);
+  owner->lost |= !moved;
   if (!moved) return NULL;
   if (!block) moved->behind = owner->first;
   moved->size = whole;

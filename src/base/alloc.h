@@ -11,6 +11,7 @@
 #include <saltus/saltus_rt.h>
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ void base_free(const SltAllocator* a, void* pointer, size_t size);
 typedef struct BaseOwner {
   SltAllocator inner;
   struct BaseOwned* first;
+  bool lost;  // a block was asked for and not given
 } BaseOwner;
 
 /// The allocator of an owner, which must stay where it is.

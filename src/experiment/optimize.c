@@ -90,7 +90,8 @@ static void run_at(Optimize* o, const double* u, double* values) {
   slt_sim_free(sim);
   o->runs++;
   if (status >= 0) return;
-  o->failure = status;
+  if (o->failure != SLT_ERR_NOMEM) o->failure = status;
+  if (status == SLT_ERR_NOMEM) o->nlopt.nlopt_force_stop(o->search);
   for (uint32_t k = 0; k < o->measure_count; k++)
     values[k] = (double)NAN;
 }
@@ -263,6 +264,7 @@ static SltStatus search_all(Optimize* o, SltOptimum* out, SltProblem* problem) {
                       .evaluations = o->runs,
                       .feasible = o->any && o->best_violation <= 1e-8,
                       .converged = result > 0 && result != NLOPT_MAXEVAL_REACHED};
+  if (o->failure == SLT_ERR_NOMEM) return SLT_ERR_NOMEM;
   if (result == NLOPT_FORCED_STOP) return SLT_ERR_CANCELLED;
   if (result == NLOPT_OUT_OF_MEMORY) return SLT_ERR_NOMEM;
   if (o->any) return SLT_OK;

@@ -110,7 +110,8 @@ static SltStatus run_at(Sens* s, double value, double* values, Track* track, dou
     if (options.max_steps == 0) options.max_steps = SENS_STEPS;
     SltStatus status = run_once(s, &options, value, values, track, rows);
     bool nominal = s->present == s->count && value == 0.0;
-    if (status >= 0 || status == SLT_ERR_CANCELLED || !nominal) return status;
+    bool ends = status == SLT_ERR_CANCELLED || status == SLT_ERR_NOMEM;
+    if (status >= 0 || ends || !nominal) return status;
     s->stiff = true;
   }
   return run_once(s, &s->sim, value, values, track, rows);

@@ -256,6 +256,8 @@ static bool wait_for_next(Sweep* sweep) {
 static SltStatus hand_out(Sweep* sweep, uint64_t member) {
   const SltSweepOptions* o = sweep->options;
   Slot* slot = slot_of(sweep, member);
+  // that is no property of the member
+  if (slot->status == SLT_ERR_NOMEM) return SLT_ERR_NOMEM;
   SltSweepRow row = {.member = member,
                      .parameters = slot->parameters,
                      .values = slot->values,

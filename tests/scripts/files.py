@@ -244,6 +244,16 @@ class Formats(cli_case.CliCase):
         self.good("run", "ball.lisma", "-q", "-o", "without_ending", *self.COLUMNS)
         self.assertEqual(self.read("without_ending"), self.read("want.csv"))
 
+    def test_tables_that_are_csv(self):
+        self.write("k.lisma", "const k = 1; x' = -k*x; x(t0) = 1;\nexperiment { end = 1; }\n")
+        self.write("d.csv", "time,x\n0,1\n1,0.4\n")
+        for command in (["measure", "k.lisma", "-m", "end(x)"], ["sens", "k.lisma", "-m", "end(x)", "--params", "k"],
+                        ["fit", "k.lisma", "--data", "d.csv", "--params", "k"], ["steady", "k.lisma"], ["linearize", "k.lisma"],
+                        ["optimize", "k.lisma", "--minimize", "end(x)", "--params", "k"],
+                        ["sweep", "k.lisma", "--map", "--vary", "k=1:2:3"]):
+            self.fails(2, *command, "-o", "r.parquet", says="r.parquet")
+            self.assertFalse(os.path.exists(self.path("r.parquet")), command)
+
     def test_csv_gz(self):
         result = self.saltus("run", "ball.lisma", "-q", "-o", "r.csv.gz", *self.COLUMNS)
         if "files cannot be written here" in result.err:

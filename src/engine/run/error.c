@@ -70,6 +70,11 @@ void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size
   }
 }
 
+SltStatus eng_memory_check_slow(EngSim* sim) {
+  return eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL, "at t = %s there is not enough memory",
+                  eng_number(sim->core.t).text);
+}
+
 EngCulprit eng_culprit(EngSim* sim, double t, const Span* otherwise) {
   EngCulprit out = {.span = *otherwise};
   ModelCulprit found;

@@ -283,7 +283,7 @@ SltStatus eng_exchange_event(EngSim* sim, double* next, bool* restarts) {
   core->step.open = false;
   SltStatus status = carry_out(sim, &fired);
   *restarts = core->step.open;
-  if (status >= 0 && sim->report.trace_lost) status = eng_trace_fail(sim);
+  if (status >= 0) status = eng_memory_check(sim);
   if (status < 0) {
     core->failed = true;
     return status;

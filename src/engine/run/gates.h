@@ -19,6 +19,10 @@
 #define ENG_UNLIKELY(condition) (condition)
 #endif
 
+static inline SltStatus eng_memory_check(EngSim* sim) {
+  return ENG_UNLIKELY(sim->memory.lost) ? eng_memory_check_slow(sim) : SLT_OK;
+}
+
 /// What programs need besides registers.
 static inline const ModelContext* eng_context(const EngSim* sim) {
   return &sim->values.context;

@@ -98,7 +98,7 @@ SltStatus eng_start(EngSim* sim) {
   bool fired = false;
   if (status >= 0) status = eng_queue_take(sim, sim->core.t);
   if (status >= 0) status = eng_instant(sim, ENG_INSTANT_INITIAL, &changed, &fired);
-  if (status >= 0 && sim->report.trace_lost) status = eng_trace_fail(sim);
+  if (status >= 0) status = eng_memory_check(sim);
   if (status < 0) {
     sim->core.failed = true;
     SLT_TRY(eng_foreign_check(sim));
@@ -383,6 +383,7 @@ static SltStatus begin_segment(EngSim* sim) {
   if (ENG_UNLIKELY(sim->report.creep.count++ >= sim->report.creep.next)) eng_creep_look(sim);
   if (sim->provider.tune && sim->stepper->counters.rhs >= sim->programs.tune_at) tune(sim);
   SltStatus status = eng_next_segment(sim);
+  if (status >= 0) status = eng_memory_check(sim);
   return status < 0 ? fail_advance(sim, status) : SLT_OK;
 }
 
@@ -413,7 +414,7 @@ SltStatus eng_look(EngSim* sim, double t) {
 
 /// What the caller is told after an instant, or after none; SLT_OK: time goes on.
 static SltStatus tell(EngSim* sim, SltStatus status, bool fired) {
-  if (ENG_UNLIKELY(sim->report.trace_lost) && status >= 0) status = eng_trace_fail(sim);
+  if (status >= 0) status = eng_memory_check(sim);
   if (status < 0) return fail_advance(sim, status);
   if (sim->core.ended) return SLT_END;
   return fired ? SLT_EVENT : SLT_OK;

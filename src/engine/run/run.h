@@ -126,7 +126,6 @@ enum { ENG_WARNED_HELD = 1, ENG_WARNED_LEAST = 2 };
 /// Whom the run speaks to, and what it has said.
 typedef struct EngReport {
   struct EngTrace* trace;
-  bool trace_lost;              // a record of the present instant is not whole: no memory
   const EngObserver* observer;  // NULL: nobody
   EngEventFn* on_event;
   void* event_user;
@@ -238,6 +237,9 @@ EngCulprit eng_culprit(EngSim* sim, double t, const Span* otherwise);
 
 SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,
                    const char* format, ...) __attribute__((cold, format(printf, 5, 6)));
+/// The error of a run that has asked for memory and not got it: whatever went on without it is not
+/// what was asked for.
+SltStatus eng_memory_check_slow(EngSim* sim) __attribute__((cold));
 void eng_hint(EngSim* sim, const char* format, ...) __attribute__((cold, format(printf, 2, 3)));
 
 typedef struct EngNumber {

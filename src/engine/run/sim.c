@@ -597,6 +597,7 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, si
   SLT_TRY(eng_slide_restore(sim, &core->slide, in + fixed));
   SLT_TRY(eng_history_restore(sim, in + fixed + slide, size - fixed - slide));
   sim->core = *core;
+  sim->memory.lost = false;
   memcpy(sim->storage.block, in + sizeof sim->core, sim->storage.size);
   memcpy(sim->storage.stepper, in + sizeof sim->core + sim->storage.size,
          sim->storage.stepper_size);

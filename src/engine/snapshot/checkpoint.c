@@ -75,8 +75,9 @@ static SltStatus note_mode(EngSim* sim, const uint32_t* states, const ModelMode*
 
 SltStatus eng_get_mode(EngSim* sim, const uint32_t* states, const ModelMode** out,
                        const Diag** failure) {
-  SLT_TRY(sim->provider.get(sim->provider.user, states, out, failure));
-  return note_mode(sim, states, *out);
+  SltStatus status = sim->provider.get(sim->provider.user, states, out, failure);
+  sim->memory.lost |= status == SLT_ERR_NOMEM;
+  return status < 0 ? status : note_mode(sim, states, *out);
 }
 
 /// Place in the list + 1, 0 for none, as a pointer that is none.

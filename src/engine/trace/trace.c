@@ -105,10 +105,7 @@ static bool grow(EngSim* sim, void** data, uint32_t need, uint32_t* capacity, si
   if (wanted < need) wanted = need;
   void* grown =
       base_realloc(&sim->options.allocator, *data, *capacity * size, (size_t)wanted * size);
-  if (!grown) {
-    sim->report.trace_lost = true;
-    return false;
-  }
+  if (!grown) return false;
   *data = grown;
   *capacity = wanted;
   return true;
@@ -430,16 +427,10 @@ static void note_equivalents(EngSim* sim, Record* record, uint32_t surface) {
   const SltAllocator* a = &sim->options.allocator;
   for (uint32_t side = 0; side < 2; side++) {
     if (!t->side[side]) t->side[side] = base_alloc(a, env * sizeof(double));
-    if (!t->side[side]) {
-      sim->report.trace_lost = true;
-      return;
-    }
+    if (!t->side[side]) return;
   }
   if (!t->side_known) t->side_known = base_alloc(a, env);
-  if (!t->side_known) {
-    sim->report.trace_lost = true;
-    return;
-  }
+  if (!t->side_known) return;
   memset(t->side_known, 0, env);
   for (uint32_t side = 0; side < 2; side++) {
     memset(t->side[side], 0, env * sizeof(double));
@@ -561,20 +552,14 @@ static const char* name_of(EngSim* sim, uint32_t var, uint32_t order) {
   const SltAllocator* a = &sim->options.allocator;
   if (!t->names) {
     t->names = base_alloc(a, model->env_count * sizeof *t->names);
-    if (!t->names) {
-      sim->report.trace_lost = true;
-      return name.data;
-    }
+    if (!t->names) return name.data;
     t->name_count = model->env_count;
     memset((void*)t->names, 0, t->name_count * sizeof *t->names);
   }
   char** slot = &t->names[model->vars[var].env + order];
   if (*slot) return *slot;
   *slot = base_alloc(a, name.length + order + 1);
-  if (!*slot) {
-    sim->report.trace_lost = true;
-    return name.data;
-  }
+  if (!*slot) return name.data;
   memcpy(*slot, name.data, name.length);
   memset(*slot + name.length, '\'', order);
   (*slot)[name.length + order] = '\0';
@@ -781,13 +766,6 @@ static void note_computed(EngSim* sim) {
   }
 }
 
-SltStatus eng_trace_fail(EngSim* sim) {
-  eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL,
-           "at t = %s there is not enough memory for the records of the events",
-           eng_number(sim->core.t).text);
-  return SLT_ERR_NOMEM;
-}
-
 void eng_trace_end(EngSim* sim) {
   struct EngTrace* t = sim->report.trace;
   for (uint32_t i = 0; i < t->jump_count; i++) {
@@ -825,6 +803,8 @@ void eng_trace_end(EngSim* sim) {
     describe_location(sim, record, &event);
     count_record(sim, record, &event);
     if (i + 1 == t->record_count && sim->core.mode) fill_audit(sim, &event);
-    if (fill_lists(sim, i, &event)) sim->report.on_event(sim->report.event_user, &event);
+    // what found no memory is not told: the run ends here
+    bool whole = fill_lists(sim, i, &event) && !sim->memory.lost;
+    if (whole) sim->report.on_event(sim->report.event_user, &event);
   }
 }

@@ -59,8 +59,6 @@ uint32_t eng_trace_count(const EngSim* sim);
 void eng_trace_path(const EngSim* sim, uint32_t begin, char* out, size_t capacity);
 /// Send the records of the instant.
 void eng_trace_end(EngSim* sim);
-/// The error of a run whose records have found no memory (trace_lost).
-SltStatus eng_trace_fail(EngSim* sim) __attribute__((cold));
 
 // ---- audit.c ------------------------------------------------------------------------------------
 
