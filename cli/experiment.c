@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 bool texts_add(CliTexts* texts, const char* text) {
   const char** items = realloc((void*)texts->items, (texts->count + 1) * sizeof *items);
@@ -170,10 +169,4 @@ void cell_number(FILE* out, bool first, double value) {
   char text[SLT_NUMBER_TEXT];
   slt_number_text(value, text);
   fputs(text, out);
-}
-
-double wall_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

@@ -113,7 +113,4 @@ typedef struct VarianceRequest {
 int sens_variance(const Trial* trial, const SltMeasures* measures, const CliTexts* vary,
                   VarianceRequest request, Output* csv);
 
-/// Wall clock, seconds.
-double wall_seconds(void);
-
 #endif

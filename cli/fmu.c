@@ -4,6 +4,7 @@
 // process with limits, which sends rows back; whatever becomes of the child is a message here.
 #define _XOPEN_SOURCE 700
 #include "cli.h"
+#include "clock.h"
 
 #include <string.h>
 
@@ -336,17 +337,11 @@ static void on_signal(int number) {
   interrupted = number;
 }
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /// False at the end, at the limit of time, and on a signal.
 static bool receive(int from, void* data, size_t length, double deadline) {
   char* at = data;
   while (length > 0) {
-    double left = deadline - now();
+    double left = deadline - wall_clock();
     struct pollfd wait = {.fd = from, .events = POLLIN};
     if (left <= 0.0 || interrupted) return false;
     int ready = poll(&wait, 1, left < 1.0 ? (int)(left * 1000.0) + 1 : 1000);
@@ -395,7 +390,7 @@ static bool run_child(const FmuJob* job, const FmuRun* run, RowFn* on_row, void*
   close(pipes[1]);
   sigaction(SIGINT, &action, &old_interrupt);
   sigaction(SIGTERM, &action, &old_terminate);
-  double deadline = now() + job->seconds;
+  double deadline = wall_clock() + job->seconds;
   for (char tag = 0; pid > 0 && receive(pipes[0], &tag, 1, deadline);) {
     if (tag == TAG_END) {
       out->ended = receive(pipes[0], &out->end, sizeof out->end, deadline);
@@ -405,7 +400,7 @@ static bool run_child(const FmuJob* job, const FmuRun* run, RowFn* on_row, void*
     out->rows++;
     if (!on_row(user, row, job->column_count + 1)) break;
   }
-  out->timeout = !out->ended && now() >= deadline;
+  out->timeout = !out->ended && wall_clock() >= deadline;
   // all is told: what is left to it is to clear up
   struct pollfd end = {.fd = pipes[0], .events = POLLIN};
   if (out->ended) out->hangs = poll(&end, 1, PATIENCE_MS) == 0;

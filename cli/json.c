@@ -235,6 +235,11 @@ const JsonNode* json_member(const Json* json, const JsonNode* node, const char* 
   return NULL;
 }
 
+double json_number(const Json* json, const JsonNode* node, const char* key, double otherwise) {
+  const JsonNode* member = json_member(json, node, key);
+  return member && member->kind == JSON_NUMBER ? member->number : otherwise;
+}
+
 const char* json_text(const JsonNode* node) {
   return node && node->kind == JSON_STRING ? node->text : NULL;
 }

@@ -41,6 +41,8 @@ void json_clear(Json* json);
 
 /// Member of an object by key, or NULL; `node` may be NULL.
 const JsonNode* json_member(const Json* json, const JsonNode* node, const char* key);
+/// A number among the members of an object, `otherwise` where there is none.
+double json_number(const Json* json, const JsonNode* node, const char* key, double otherwise);
 /// First member of an array or object, and the one after a member; NULL at the end.
 const JsonNode* json_first(const Json* json, const JsonNode* node);
 const JsonNode* json_next(const Json* json, const JsonNode* node);

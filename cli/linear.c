@@ -47,6 +47,7 @@ typedef struct LinearCommand {
   SltSim* sim;
   SltLinear* linear;
   double *real, *imaginary;
+  uint32_t eigenvalues;
 } LinearCommand;
 
 static bool read_response(LinearCommand* c, const char* text) {
@@ -178,8 +179,10 @@ static int explain(const LinearCommand* c, SltStatus status) {
       "%s",
       missing ? steady[1]
       : argument
-          ? "inputs are constants and variables that do not flow; outputs are variables and macros"
-          : "sliding, closed contacts, constraints of the states and delays are not linearised");
+          ? "inputs are constants and variables that do not flow, and move no constraint; outputs "
+            "are variables and macros"
+          : "a closed contact lifts off at once in one direction, and a delay has infinitely many "
+            "eigenvalues; along a surface outputs are states");
   (void)c;
   return CLI_RUN;
 }
@@ -287,7 +290,7 @@ static int write_file(LinearCommand* c) {
   write_matrix(c, "B", l->b, l->state_count, l->input_count);
   write_matrix(c, "C", l->c, l->output_count, l->state_count);
   write_matrix(c, "D", l->d, l->output_count, l->input_count);
-  for (uint32_t i = 0; i < l->state_count; i++) {
+  for (uint32_t i = 0; i < c->eigenvalues; i++) {
     double pair[2] = {c->real[i], c->imaginary[i]};
     char line[120];
     int length = snprintf(line, sizeof line, "eigenvalue,%u,1,%.17g\neigenvalue,%u,2,%.17g\n",
@@ -308,7 +311,7 @@ static void print_mode(const LinearCommand* c) {
 
 static void print_eigenvalues(const LinearCommand* c) {
   cli_print(stdout, "\neigenvalues\n");
-  for (uint32_t i = 0; i < c->linear->state_count; i++) {
+  for (uint32_t i = 0; i < c->eigenvalues; i++) {
     double re = c->real[i];
     double im = c->imaginary[i];
     cli_print(stdout, "  %14.8g", re);
@@ -347,7 +350,7 @@ static int conclude(LinearCommand* c, const SltStability* stability) {
   c->real = calloc(l->state_count + 1u, sizeof(double));
   c->imaginary = calloc(l->state_count + 1u, sizeof(double));
   if (!c->real || !c->imaginary) return out_of_memory();
-  SltStatus status = slt_linear_eigenvalues(l, c->real, c->imaginary);
+  SltStatus status = slt_linear_eigenvalues(l, c->real, c->imaginary, &c->eigenvalues);
   if (status < 0) return explain(c, status);
   write_file(c);
   int exit = c->plot ? draw_response(c) : CLI_DONE;

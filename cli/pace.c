@@ -2,17 +2,12 @@
 //
 // Keeping pace with the clock, and the report of what came late.
 #define _POSIX_C_SOURCE 200809L
+#include "clock.h"
 #include "run.h"
 
 #include <errno.h>
 #include <math.h>
 #include <time.h>
-
-static double wall_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void pace_begin(Pace* pace, double factor) {
   *pace = (Pace){.factor = factor, .begun = wall_clock()};

@@ -4,6 +4,7 @@
 // data. Each answer takes a bounded time: a sweep goes on with the member that the page names, the
 // others are cut off.
 #define _POSIX_C_SOURCE 200809L
+#include "clock.h"
 #include "page.h"
 
 #include <saltus/saltus_experiment.h>
@@ -11,7 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TEXTS_MAX       64u
 #define ANSWER_MS       30000.0
@@ -28,17 +28,6 @@ typedef struct Trial {
   double t_end, deadline;
   SltProblem problem;
 } Trial;
-
-static double wall_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double number_of(const Json* json, const JsonNode* node, const char* key, double otherwise) {
-  const JsonNode* member = json_member(json, node, key);
-  return member && member->kind == JSON_NUMBER ? member->number : otherwise;
-}
 
 /// The texts of an array.
 static uint32_t read_texts(const Json* json, const JsonNode* list, const char** out) {
@@ -69,8 +58,8 @@ static bool open_trial(Page* page, const Json* json, const JsonNode* request, Tr
       trial->set[trial->set_count++] = (SltOverride){m->key, m->number};
   }
   SltExperiment e = slt_model_experiment(page->model);
-  trial->t_end = number_of(json, request, "until", isnan(e.end) ? 10.0 : e.end);
-  trial->deadline = wall_clock() + 1e-3 * number_of(json, request, "ms", ANSWER_MS);
+  trial->t_end = json_number(json, request, "until", isnan(e.end) ? 10.0 : e.end);
+  trial->deadline = wall_clock() + 1e-3 * json_number(json, request, "ms", ANSWER_MS);
   const char* texts[TEXTS_MAX];
   uint32_t count = read_texts(json, json_member(json, request, "measures"), texts);
   if (count == 0) return true;
@@ -158,7 +147,7 @@ void page_sweep(Page* page, const Json* json, const JsonNode* request) {
   for (uint32_t i = 0; status >= 0 && i < count; i++)
     status = slt_design_add(design, texts[i], &trial.problem);
   if (status >= 0) status = slt_design_sample(design, SLT_SAMPLE_GRID, 0, 0, &trial.problem);
-  double from = number_of(json, request, "from", 0.0);
+  double from = json_number(json, request, "from", 0.0);
   if (good && status < 0) {
     refuse(page->reply, &trial, status);
   } else if (good && (slt_measures_count(trial.measures) == 0 || !(from >= 0.0) ||

@@ -3,6 +3,7 @@
 // A run of the workbench as a file: the run is made once more with a recorder, so that what is
 // written is what `saltus run` would write.
 #define _POSIX_C_SOURCE 200809L
+#include "clock.h"
 #include "page.h"
 #include "run.h"
 
@@ -25,17 +26,6 @@ typedef struct Export {
   double deadline, begun;
   bool late;
 } Export;
-
-static double wall_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double number_of(const Json* json, const JsonNode* node, const char* key, double otherwise) {
-  const JsonNode* member = json_member(json, node, key);
-  return member && member->kind == JSON_NUMBER ? member->number : otherwise;
-}
 
 static bool on_step(void* user, double t) {
   Export* e = user;
@@ -65,8 +55,9 @@ static bool read_changes(Replay* replay, const Json* json, const JsonNode* list)
     replay->changes = grown;
     char* copy = strdup(name);
     if (!copy) return false;
-    grown[replay->count++] = (ReplayChange){
-        .t = number_of(json, c, "t", 0.0), .value = number_of(json, c, "value", 0.0), .name = copy};
+    grown[replay->count++] = (ReplayChange){.t = json_number(json, c, "t", 0.0),
+                                            .value = json_number(json, c, "value", 0.0),
+                                            .name = copy};
   }
   return true;
 }
@@ -186,7 +177,7 @@ void page_export(Page* page, const Json* json, const JsonNode* request) {
     return;
   }
   SltExperiment experiment = slt_model_experiment(page->model);
-  double end = number_of(json, request, "until", isnan(experiment.end) ? 10.0 : experiment.end);
+  double end = json_number(json, request, "until", isnan(experiment.end) ? 10.0 : experiment.end);
   Export e = {.begun = wall_clock()};
   e.deadline = e.begun + 1e-3 * MS_MAX;
   Text out = {0};

@@ -4,6 +4,7 @@
 // or begin anew between two slices; what is written during a run is kept with its time, and a run
 // with the same list of changes has the same bits.
 #define _POSIX_C_SOURCE 200809L
+#include "clock.h"
 #include "page.h"
 #include "run.h"
 
@@ -23,17 +24,6 @@
 #define AUTOMATA_MAX   32u
 #define CHANGES_MAX    100000u
 #define COSTS_SHOWN    12u
-
-static double wall_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double number_of(const Json* json, const JsonNode* node, const char* key, double otherwise) {
-  const JsonNode* member = json_member(json, node, key);
-  return member && member->kind == JSON_NUMBER ? member->number : otherwise;
-}
 
 // ---- rows ---------------------------------------------------------------------------------------
 
@@ -275,9 +265,9 @@ static SltStatus listen_to(PageRun* run, const SltModel* model) {
 
 static SltSimOptions read_options(const Json* json, const JsonNode* request) {
   SltSimOptions options = slt_sim_options();
-  options.t_start = number_of(json, request, "start", options.t_start);
-  options.rtol = number_of(json, request, "rtol", options.rtol);
-  options.atol = number_of(json, request, "atol", options.atol);
+  options.t_start = json_number(json, request, "start", options.t_start);
+  options.rtol = json_number(json, request, "rtol", options.rtol);
+  options.atol = json_number(json, request, "atol", options.atol);
   options.seed = (uint64_t)json_count(json_member(json, request, "seed"), UINT32_MAX);
   const char* method = json_text(json_member(json, request, "method"));
   if (method && method[0]) options.method = method;
@@ -299,8 +289,8 @@ static bool read_changes(PageRun* run, const Json* json, const JsonNode* list) {
   for (const JsonNode* c = json_first(json, list); c; c = json_next(json, c)) {
     const char* name = json_text(json_member(json, c, "name"));
     if (!name) continue;
-    double t = number_of(json, c, "t", (double)NAN);
-    if (!keep_change(run, t, name, number_of(json, c, "value", (double)NAN))) return false;
+    double t = json_number(json, c, "t", (double)NAN);
+    if (!keep_change(run, t, name, json_number(json, c, "value", (double)NAN))) return false;
   }
   return true;
 }
@@ -309,8 +299,8 @@ static void choose_grid(PageRun* run, const SltModel* model, const Json* json,
                         const JsonNode* request) {
   SltExperiment e = slt_model_experiment(model);
   double start = isnan(e.start) ? 0.0 : e.start;
-  run->t_start = number_of(json, request, "start", start);
-  run->t_end = number_of(json, request, "until", isnan(e.end) ? 10.0 : e.end);
+  run->t_start = json_number(json, request, "start", start);
+  run->t_end = json_number(json, request, "until", isnan(e.end) ? 10.0 : e.end);
   uint32_t samples = json_count(json_member(json, request, "samples"), SAMPLES_MAX);
   // rows as close as the model asks for, and never fewer than a picture needs
   double asked = isnan(e.every) ? 0.0 : (run->t_end - run->t_start) / e.every;
@@ -589,7 +579,7 @@ static void put_answer(Page* page) {
 }
 
 static double slice_of(const Json* json, const JsonNode* request) {
-  return fmin(fmax(number_of(json, request, "ms", SLICE_MS), 0.0), SLICE_MS_MAX);
+  return fmin(fmax(json_number(json, request, "ms", SLICE_MS), 0.0), SLICE_MS_MAX);
 }
 
 void page_start(Page* page, const Json* json, const JsonNode* request) {
@@ -600,7 +590,7 @@ void page_start(Page* page, const Json* json, const JsonNode* request) {
     return;
   }
   start(run, page->reply);
-  double to = number_of(json, request, "to", (double)INFINITY);
+  double to = json_number(json, request, "to", (double)INFINITY);
   if (run->state == PAGE_RUNNING) go_on(run, page->reply, to, 0, slice_of(json, request));
   put_answer(page);
   text_put_format(&page->reply->json, ",\"constants\":{");
@@ -617,7 +607,7 @@ static bool has_run(Page* page) {
 
 void page_more(Page* page, const Json* json, const JsonNode* request) {
   if (!has_run(page)) return;
-  double to = number_of(json, request, "to", (double)INFINITY);
+  double to = json_number(json, request, "to", (double)INFINITY);
   uint32_t events = json_count(json_member(json, request, "events"), UINT32_MAX);
   go_on(&page->run, page->reply, to, events, slice_of(json, request));
   put_answer(page);
@@ -628,7 +618,7 @@ void page_change(Page* page, const Json* json, const JsonNode* request) {
   if (!has_run(page)) return;
   PageRun* run = &page->run;
   const char* name = json_text(json_member(json, request, "name"));
-  double value = number_of(json, request, "value", (double)NAN);
+  double value = json_number(json, request, "value", (double)NAN);
   if (!name || run->state != PAGE_RUNNING) {
     page_refuse(page->reply, "there is no run that goes on");
     return;
@@ -650,7 +640,7 @@ void page_change(Page* page, const Json* json, const JsonNode* request) {
 void page_back(Page* page, const Json* json, const JsonNode* request) {
   if (!has_run(page)) return;
   PageRun* run = &page->run;
-  double to = fmax(number_of(json, request, "to", run->t_start), run->t_start);
+  double to = fmax(json_number(json, request, "to", run->t_start), run->t_start);
   uint32_t i = run->mark_count;
   while (i > 1 && run->marks[i - 1].t > to)
     i--;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #define _XOPEN_SOURCE 700
+#include "clock.h"
 #include "run.h"
 
 #include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TICK_MS     100   // at most ten updates a second
@@ -25,12 +25,6 @@ static volatile sig_atomic_t
 static const Progress* volatile present;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 static volatile sig_atomic_t
     end_tick;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-static double wall_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /// Leave from a signal handler: the run does not come to where it is asked, or somebody does not
 /// want to wait for it.

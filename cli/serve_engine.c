@@ -4,6 +4,7 @@
 // that nothing a model does can harm the server or another page. A request and an answer are their
 // length (four bytes, least first) and their bytes.
 #define _GNU_SOURCE
+#include "clock.h"
 #include "page.h"
 #include "serve.h"
 
@@ -40,12 +41,6 @@ struct ServeEngines {
   pthread_mutex_t lock;  // of names and times; taken before an engine's own
   Engine engines[ENGINES_MAX];
 };
-
-static double clock_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 // ---- the parent ---------------------------------------------------------------------------------
 
@@ -125,7 +120,7 @@ static Engine* find_engine(ServeEngines* all, const char* page, bool make) {
   // pages that were closed without a word leave their engine; one that was just used is not taken
   // away
   bool free_place = found->page[0] == '\0';
-  if (!free_place && clock_now() - found->used < 60.0) return NULL;
+  if (!free_place && wall_clock() - found->used < 60.0) return NULL;
   if (pthread_mutex_trylock(&found->lock) != 0) return NULL;
   end_engine(found);
   pthread_mutex_unlock(&found->lock);
@@ -136,7 +131,7 @@ static Engine* find_engine(ServeEngines* all, const char* page, bool make) {
 /// Wait until the pipe is ready; false when it is too late or the other end has gone.
 static bool wait_for(int fd, short what, double deadline) {
   for (;;) {
-    double left = deadline - clock_now();
+    double left = deadline - wall_clock();
     if (left <= 0.0) return false;
     struct pollfd ready = {.fd = fd, .events = what};
     int count = poll(&ready, 1, (int)(left * 1000.0) + 1);
@@ -201,15 +196,15 @@ EngineStatus engines_ask(ServeEngines* all, const char* page, const char* reques
   *answer = NULL;
   pthread_mutex_lock(&all->lock);
   Engine* engine = find_engine(all, page, true);
-  if (engine) engine->used = clock_now();
+  if (engine) engine->used = wall_clock();
   pthread_mutex_unlock(&all->lock);
   if (!engine) return ENGINE_TOO_MANY;
   pthread_mutex_lock(&engine->lock);
   EngineStatus status = ENGINE_OK;
   if (engine->pid == 0 && !start_engine(engine, all->folder)) status = ENGINE_FAILED;
-  double deadline = clock_now() + ANSWER_SECONDS;
+  double deadline = wall_clock() + ANSWER_SECONDS;
   if (status == ENGINE_OK && !converse(engine, request, length, deadline, answer, size)) {
-    status = clock_now() >= deadline ? ENGINE_SLOW : ENGINE_FAILED;
+    status = wall_clock() >= deadline ? ENGINE_SLOW : ENGINE_FAILED;
     end_engine(engine);
   }
   pthread_mutex_unlock(&engine->lock);

@@ -107,6 +107,8 @@ static bool differentiate(const Direction* d) {
   SltLinear* linear = NULL;
   SltStatus status = slt_sim_linearize(d->instance->sim, NULL, inputs, input_count, outputs,
                                        (uint32_t)d->unknown_count, &linear);
+  // an importer moves states one by one, also those that constraints tie together
+  if (status >= 0 && linear->held_count) status = SLT_ERR_UNSUPPORTED;
   if (status >= 0) combine(d, linear);
   slt_linear_free(linear);
   free(inputs);

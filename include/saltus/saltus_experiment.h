@@ -380,6 +380,9 @@ typedef struct SltLinear {
   char** names;  ///< of the states: `x`, `x'`
   double *x, *f, *y;
   double *a, *b, *c, *d;
+  uint32_t held_count;       ///< numbers that the motion keeps at 0: constraints of the states, or
+                             ///< indicators of the surfaces that it slides along
+  double *held, *held_rows;  ///< their values, and their derivatives by the states
   uint32_t crossed;  ///< relations that are on their other side there: the mode is left before
 } SltLinear;
 
@@ -388,16 +391,24 @@ typedef struct SltLinear {
 /// @param inputs   constants, and variables that do not flow.
 /// @param outputs  variables, derivatives, macros.
 /// @param out      receives it, NULL on failure; free it with slt_linear_free().
-/// @return SLT_OK, SLT_ERR_UNSUPPORTED (sliding, a closed contact, constraints of the states, a
-///         delay), SLT_ERR_NOT_FINITE, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+///
+/// States that constraints make depend on each other are all there; `a` is that of the equations
+/// after index reduction, which keep the constraints. Along surfaces it is that of the motion
+/// there, and outputs are states.
+/// @return SLT_OK, SLT_ERR_UNSUPPORTED (a closed contact, a delay, along surfaces other outputs),
+///         SLT_ERR_NOT_FINITE, SLT_ERR_ARGUMENT (also: an input moves what is held),
+///         SLT_ERR_NOMEM.
 SLT_API SltStatus slt_sim_linearize(SltSim* sim, const double* x, const SltQuantity* inputs,
                                     uint32_t input_count, const SltQuantity* outputs,
                                     uint32_t output_count, SltLinear** out);
 /// Free it. Accepts NULL.
 SLT_API void slt_linear_free(SltLinear* linear);
-/// Eigenvalues of `a`, largest real part first, into state_count numbers each.
+/// Eigenvalues of `a` among motions that keep what is held, largest real part first, into at most
+/// state_count numbers each.
+/// @param count  receives their number: state_count less what is held; may be NULL.
 /// @return SLT_OK, SLT_ERR_NOT_FINITE, SLT_ERR_NOMEM.
-SLT_API SltStatus slt_linear_eigenvalues(const SltLinear* linear, double* real, double* imaginary);
+SLT_API SltStatus slt_linear_eigenvalues(const SltLinear* linear, double* real, double* imaginary,
+                                         uint32_t* count);
 /// Response of an output to an input that oscillates with the angular frequency `omega`.
 /// @return SLT_OK, SLT_ERR_NOT_FINITE (a resonance without damping), SLT_ERR_ARGUMENT,
 ///         SLT_ERR_NOMEM.

@@ -213,7 +213,8 @@ static char** state_names(const SltSim* sim, const SltQuantity* states, size_t c
 static SltLinear* linear_new(const SltSim* sim, uint32_t inputs, uint32_t outputs) {
   const ModelMode* mode = eng_mode(sim->engine);
   size_t n = mode->state_count;
-  size_t numbers = 2 * n + outputs + (n + outputs) * (n + inputs);
+  uint32_t held = sensitivity_held_count(sim->engine);
+  size_t numbers = 2 * n + outputs + (n + outputs) * (n + inputs) + held * (1 + n);
   SltLinear* l = calloc(1, sizeof *l);
   SltQuantity* states = calloc(n + 1, sizeof *states);
   double* data = calloc(numbers + 1, sizeof *data);
@@ -226,6 +227,7 @@ static SltLinear* linear_new(const SltSim* sim, uint32_t inputs, uint32_t output
   *l = (SltLinear){.state_count = (uint32_t)n,
                    .input_count = inputs,
                    .output_count = outputs,
+                   .held_count = held,
                    .states = states,
                    .x = data,
                    .f = data + n,
@@ -234,6 +236,8 @@ static SltLinear* linear_new(const SltSim* sim, uint32_t inputs, uint32_t output
   l->b = l->a + n * n;
   l->c = l->b + n * inputs;
   l->d = l->c + outputs * n;
+  l->held = l->d + (size_t)outputs * inputs;
+  l->held_rows = l->held + held;
   for (size_t i = 0; i < n; i++)
     states[i] = state_quantity(sim, mode->state_env[i]);
   l->names = state_names(sim, states, n);
@@ -273,7 +277,8 @@ SltStatus slt_sim_linearize(SltSim* sim, const double* x, const SltQuantity* inp
   SltLinear* l = linear_new(sim, input_count, output_count);
   uint32_t n = l ? l->state_count : 0;
   size_t width = (size_t)n + input_count;
-  double* rows = calloc((n + (size_t)output_count) * width + 1, sizeof *rows);
+  uint32_t held = l ? l->held_count : 0;
+  double* rows = calloc((n + (size_t)output_count + held) * width + 1, sizeof *rows);
   SltStatus status = in && seen && l && rows ? SLT_OK : SLT_ERR_NOMEM;
   for (uint32_t i = 0; status >= 0 && i < input_count; i++) {
     if (!find_input(sim, inputs[i], &in[i])) status = SLT_ERR_ARGUMENT;
@@ -284,10 +289,14 @@ SltStatus slt_sim_linearize(SltSim* sim, const double* x, const SltQuantity* inp
   if (status >= 0) {
     SensitivityLinear own = {
         .x = l->x, .f = l->f, .y = l->y, .f_rows = rows, .y_rows = rows + n * width};
+    own.held = l->held;
+    own.held_rows = own.y_rows + output_count * width;
     status = sensitivity_linearize(sim->engine, x, in, input_count, seen, output_count, &own);
     l->crossed = own.crossed;
     split_rows(own.f_rows, n, n, input_count, l->a, l->b);
     split_rows(own.y_rows, output_count, n, input_count, l->c, l->d);
+    for (size_t i = 0; i < held; i++)
+      memcpy(l->held_rows + i * n, own.held_rows + i * width, n * sizeof *rows);
   }
   free(in);
   free(seen);

@@ -154,6 +154,8 @@ SltStatus eng_flow(EngSim* sim, double t, const double* x, const double* env, do
                    double* alpha);
 /// Surfaces that are slid along.
 uint32_t eng_surface_count(const EngSim* sim);
+/// Which of the mode's indicators is zero on one of them.
+uint32_t eng_surface_indicator(const EngSim* sim, uint32_t i);
 const ModelContext* eng_flow_context(const EngSim* sim);
 /// The stream of random numbers that an initial value draws from.
 void eng_start_random(const EngSim* sim, const ModelStart* start, ModelRandom* out);

@@ -124,6 +124,9 @@ typedef struct Parameter {
 /// Find what a name stands for. The problem tells where there is nothing, or nothing that can be
 /// set.
 SltStatus parameter_find(const SltModel* model, Str name, Parameter* out, SltProblem* problem);
+/// The same for one more of several on which results depend smoothly: no seed, and none twice.
+SltStatus parameter_find_next(const SltModel* model, const char* name, Parameter* all,
+                              uint32_t number, SltProblem* problem);
 void parameter_clear(Parameter* parameter);
 /// Give a run its value; for a seed, which is an option, to the options beforehand.
 SltStatus parameter_set(const Parameter* parameter, SltSim* sim, double value);

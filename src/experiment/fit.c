@@ -368,7 +368,7 @@ static SltStatus take_parameters(Fit* fit, SltProblem* problem) {
   for (uint32_t i = 0; i < fit->n; i++) {
     SltFitParameter* p = &fit->out[i];
     SltQuantity q;
-    status = parameter_find(fit->model, str_from_c(p->name), &fit->parameters[i], problem);
+    status = parameter_find_next(fit->model, p->name, fit->parameters, i, problem);
     if (status < 0) break;
     if (!(p->lower < p->upper)) {
       status = problem_set(problem, SLT_ERR_ARGUMENT, "from the smaller to the larger",

@@ -21,6 +21,7 @@ typedef struct FitSet {
   uint32_t column_count;
   uint32_t time;      // number of the column
   uint64_t residual;  // number of its first one
+  double t_start;     // of the run
 } FitSet;
 
 typedef struct Fit {

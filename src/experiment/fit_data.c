@@ -83,8 +83,9 @@ static double weight_of(const SltFitOptions* options, const char* name) {
   return 1.0;
 }
 
-/// Whether a cell makes a residual. Of a quantity those rows are left out that stand at a jump, two
-/// at one time: where the model jumps moves with the parameters, and no residual there is smooth.
+/// Whether a cell makes a residual. Of a quantity those rows are left out that come before the run,
+/// and those that stand at a jump, two at one time: where the model jumps moves with the
+/// parameters, and no residual there is smooth.
 static bool is_counted(const FitSet* set, const FitColumn* column, uint32_t row) {
   const SltTable* table = set->data->table;
   if (isnan(slt_table_value(table, row, column->column))) return false;
@@ -93,7 +94,7 @@ static bool is_counted(const FitSet* set, const FitColumn* column, uint32_t row)
   bool above = row > 0 && slt_table_value(table, row - 1, set->time) == t;
   bool below =
       row + 1 < slt_table_row_count(table) && slt_table_value(table, row + 1, set->time) == t;
-  return !isnan(t) && !above && !below;
+  return t >= set->t_start && !above && !below;
 }
 
 static uint64_t count_numbers(const FitSet* set, const FitColumn* column) {
@@ -119,6 +120,8 @@ static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* pro
   uint32_t count = slt_table_column_count(table);
   set->time = find_time(fit->options, table);
   set->residual = fit->m;
+  double own = slt_model_experiment(fit->model).start;
+  set->t_start = !isnan(fit->sim.t_start) ? fit->sim.t_start : !isnan(own) ? own : 0.0;
   set->columns = calloc(count + 1, sizeof *set->columns);
   if (!set->columns) return SLT_ERR_NOMEM;
   for (uint32_t i = 0; i < count; i++) {
@@ -173,14 +176,47 @@ static SltStatus check_columns(const Fit* fit, SltSim* sim, SltProblem* problem)
   return SLT_OK;
 }
 
+/// What is to be found cannot have been set while something was measured.
+static SltStatus check_settings(const Fit* fit, SltProblem* problem) {
+  for (uint32_t s = 0; s < fit->set_count; s++) {
+    const SltFitData* data = fit->sets[s].data;
+    for (uint32_t k = 0; k < data->setting_count; k++) {
+      for (uint32_t i = 0; i < fit->n; i++) {
+        const Parameter* p = &fit->parameters[i];
+        bool same = p->kind == PARAMETER_CONSTANT && strcmp(p->bare, data->settings[k].name) == 0;
+        if (!same) continue;
+        return problem_set(problem, SLT_ERR_ARGUMENT, "leave it out of one of them",
+                           "`%s` is to be found, and is set for data %u", p->bare, s + 1);
+      }
+    }
+  }
+  return SLT_OK;
+}
+
+/// Whether all numbers come before the run begins.
+static bool is_early(const Fit* fit) {
+  for (uint32_t s = 0; s < fit->set_count; s++) {
+    const FitSet* set = &fit->sets[s];
+    uint32_t rows = slt_table_row_count(set->data->table);
+    if (set->column_count == 0 || set->time == UINT32_MAX || rows == 0) continue;
+    if (slt_table_value(set->data->table, rows - 1, set->time) < set->t_start) return true;
+  }
+  return false;
+}
+
 SltStatus fit_prepare(Fit* fit, SltProblem* problem) {
   SltSim* sim = NULL;
   SLT_TRY(slt_sim_create(fit->model, &fit->sim, &sim));
   SltStatus status = check_columns(fit, sim, problem);
+  if (status >= 0) status = check_settings(fit, problem);
   for (uint32_t i = 0; status >= 0 && i < fit->set_count; i++)
     status = prepare_set(fit, &fit->sets[i], sim, problem);
   slt_sim_free(sim);
   SLT_TRY(status);
+  if (fit->m == 0 && is_early(fit)) {
+    return problem_set(problem, SLT_ERR_ARGUMENT, "--from T begins earlier",
+                       "the data end before the run begins, at t = %.10g", fit->sets[0].t_start);
+  }
   if (fit->m == 0) {
     return problem_set(problem, SLT_ERR_NOT_FOUND,
                        "columns are matched by their names: x, x', time(A.s)",

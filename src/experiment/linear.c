@@ -17,6 +17,105 @@
 
 typedef double complex Complex;
 
+// ---- motions that keep what is held -------------------------------------------------------------
+
+#define DEPENDENT 1e-9  // what is left of a direction that others contain
+
+/// Orthonormal directions: those in which what is held changes, and the others, in which the motion
+/// is free.
+typedef struct Basis {
+  uint32_t n, rank;
+  double* rows;  // n of them, `rank` of the first kind
+  double* back;  // along each of those: the way to where all is 0
+} Basis;
+
+static double* basis_row(const Basis* basis, uint32_t i) {
+  return basis->rows + (size_t)i * basis->n;
+}
+
+static double product(const double* a, const double* b, uint32_t n) {
+  double sum = 0.0;
+  for (uint32_t i = 0; i < n; i++)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/// Make row `count` orthogonal to those before, twice for the sake of rounding, and of length 1;
+/// `value` follows. Returns what was left of a row of length 1.
+static double orthogonalize(const Basis* basis, uint32_t count, double* value) {
+  double* row = basis_row(basis, count);
+  for (uint32_t k = 0; k < 2 * count; k++) {
+    double share = product(row, basis_row(basis, k % count), basis->n);
+    for (uint32_t i = 0; i < basis->n; i++)
+      row[i] -= share * basis_row(basis, k % count)[i];
+    if (value) *value -= share * basis->back[k % count];
+  }
+  double length = sqrt(product(row, row, basis->n));
+  for (uint32_t i = 0; length > 0.0 && i < basis->n; i++)
+    row[i] /= length;
+  if (value && length > 0.0) *value /= length;
+  return length;
+}
+
+/// The state that the directions so far contain least of.
+static uint32_t freest_state(const Basis* basis, uint32_t count) {
+  uint32_t best = 0;
+  double least = HUGE_VAL;
+  for (uint32_t i = 0; i < basis->n; i++) {
+    double sum = 0.0;
+    for (uint32_t k = 0; k < count; k++)
+      sum += basis_row(basis, k)[i] * basis_row(basis, k)[i];
+    if (sum < least) best = i;
+    least = fmin(least, sum);
+  }
+  return best;
+}
+
+static SltStatus basis_init(Basis* basis, const SltLinear* l) {
+  uint32_t n = l->state_count;
+  *basis = (Basis){.n = n, .rows = calloc((size_t)n * n + n + 1, sizeof(double))};
+  if (!basis->rows) return SLT_ERR_NOMEM;
+  basis->back = basis->rows + (size_t)n * n;
+  for (uint32_t i = 0; i < l->held_count && basis->rank < n; i++) {
+    const double* held = l->held_rows + (size_t)i * n;
+    double length = sqrt(product(held, held, n));
+    if (!(length > 0.0)) continue;
+    double value = -l->held[i] / length;
+    for (uint32_t k = 0; k < n; k++)
+      basis_row(basis, basis->rank)[k] = held[k] / length;
+    if (!(orthogonalize(basis, basis->rank, &value) > DEPENDENT)) continue;
+    basis->back[basis->rank++] = value;
+  }
+  for (uint32_t k = basis->rank; k < n; k++) {
+    double* row = basis_row(basis, k);
+    uint32_t state = freest_state(basis, k);
+    memset(row, 0, n * sizeof *row);
+    row[state] = 1.0;
+    orthogonalize(basis, k, NULL);
+  }
+  return SLT_OK;
+}
+
+static void basis_clear(Basis* basis) {
+  free(basis->rows);
+}
+
+/// `a` in the free directions. Where nothing is held that is `a` itself, to the bit.
+static void restrict_matrix(const Basis* basis, const SltLinear* l, Complex* out) {
+  uint32_t n = basis->n;
+  uint32_t m = n - basis->rank;
+  for (uint32_t i = 0; i < m; i++) {
+    for (uint32_t j = 0; j < m; j++) {
+      const double* to = basis_row(basis, basis->rank + i);
+      const double* from = basis_row(basis, basis->rank + j);
+      double sum = 0.0;
+      for (uint32_t k = 0; basis->rank && k < n; k++)
+        sum += to[k] * product(l->a + (size_t)k * n, from, n);
+      out[(size_t)i * m + j] = basis->rank ? sum : l->a[(size_t)i * n + j];
+    }
+  }
+}
+
 // ---- eigenvalues --------------------------------------------------------------------------------
 
 /// Rows and columns in the same units, by powers of two, as far as that makes them alike.
@@ -155,17 +254,22 @@ static int larger_real_part(const void* a, const void* b) {
   return (x[1] < y[1]) - (x[1] > y[1]);
 }
 
-SltStatus slt_linear_eigenvalues(const SltLinear* linear, double* real, double* imaginary) {
+SltStatus slt_linear_eigenvalues(const SltLinear* linear, double* real, double* imaginary,
+                                 uint32_t* count) {
+  if (count) *count = 0;
   if (!linear || !real || !imaginary) return SLT_ERR_ARGUMENT;
-  uint32_t n = linear->state_count;
-  if (n == 0) return SLT_OK;
-  Complex* a = calloc((size_t)n * n + 2 * (size_t)n, sizeof *a);
-  double* pairs = calloc(2 * (size_t)n, sizeof *pairs);
+  Basis basis;
+  SLT_TRY(basis_init(&basis, linear));
+  uint32_t n = linear->state_count - basis.rank;
+  if (count) *count = n;
+  Complex* a = calloc((size_t)n * n + 2 * (size_t)n + 1, sizeof *a);
+  double* pairs = calloc(2 * (size_t)n + 1, sizeof *pairs);
   SltStatus status = a && pairs ? SLT_OK : SLT_ERR_NOMEM;
+  if (status >= 0) restrict_matrix(&basis, linear, a);
   for (size_t i = 0; status >= 0 && i < (size_t)n * n; i++) {
-    a[i] = linear->a[i];
-    if (!isfinite(linear->a[i])) status = SLT_ERR_NOT_FINITE;
+    if (!isfinite(creal(a[i]))) status = SLT_ERR_NOT_FINITE;
   }
+  basis_clear(&basis);
   if (status >= 0 && !find_eigenvalues(n, a, a + (size_t)n * n)) status = SLT_ERR_NOT_FINITE;
   for (uint32_t i = 0; status >= 0 && i < n; i++) {
     Complex value = a[(size_t)i * n + i];
@@ -267,33 +371,61 @@ SltStatus slt_linear_response(const SltLinear* linear, uint32_t output, uint32_t
 
 // ---- equilibria ---------------------------------------------------------------------------------
 
+/// How far a point is from standing still, and from where what is held is 0.
 static double residual(const SltLinear* l) {
-  double sum = 0.0;
-  for (uint32_t i = 0; i < l->state_count; i++)
-    sum += l->f[i] * l->f[i];
+  double sum = product(l->f, l->f, l->state_count);
+  for (uint32_t i = 0; i < l->held_count; i++) {
+    const double* row = l->held_rows + (size_t)i * l->state_count;
+    double length = product(row, row, l->state_count);
+    if (length > 0.0) sum += l->held[i] * l->held[i] / length;
+  }
   return sqrt(sum);
+}
+
+/// Newton's step: first to where what is held is 0, then along it; `f` is spoilt.
+static void find_step(const Basis* basis, const SltLinear* l, Complex* a, double* f, double* step) {
+  uint32_t n = basis->n;
+  uint32_t m = n - basis->rank;
+  Complex* x = a + (size_t)m * m;
+  for (uint32_t k = 0; k < basis->rank; k++) {
+    for (uint32_t i = 0; i < n; i++)
+      step[i] += basis->back[k] * basis_row(basis, k)[i];
+  }
+  for (uint32_t i = 0; i < n; i++)
+    f[i] = l->f[i] + (basis->rank ? product(l->a + (size_t)i * n, step, n) : 0.0);
+  restrict_matrix(basis, l, a);
+  for (uint32_t i = 0; i < m; i++)
+    x[i] = basis->rank ? -product(basis_row(basis, basis->rank + i), f, n) : -f[i];
+  solve(m, a, x);
+  for (uint32_t i = 0; i < n; i++) {
+    double sum = basis->rank ? 0.0 : creal(x[i]);
+    for (uint32_t k = 0; basis->rank && k < m; k++)
+      sum += creal(x[k]) * basis_row(basis, basis->rank + k)[i];
+    step[i] += sum;
+  }
 }
 
 /// Newton's step from a point: largest change relative to the states, infinite where there is none.
 static double newton_step(const SltLinear* l, double* step) {
   uint32_t n = l->state_count;
+  Basis basis;
   Complex* a = calloc((size_t)n * n + n + 1, sizeof *a);
-  if (!a) return HUGE_VAL;
-  Complex* x = a + (size_t)n * n;
-  for (size_t i = 0; i < (size_t)n * n; i++)
-    a[i] = l->a[i];
-  for (uint32_t i = 0; i < n; i++)
-    x[i] = -l->f[i];
-  solve(n, a, x);
+  double* f = calloc((size_t)n + 1, sizeof *f);
+  bool good = a && f && basis_init(&basis, l) >= 0;
+  memset(step, 0, n * sizeof *step);
+  if (good) {
+    find_step(&basis, l, a, f, step);
+    basis_clear(&basis);
+  }
   double size = 0.0;
   double largest = DBL_MIN;
   for (uint32_t i = 0; i < n; i++) {
-    step[i] = creal(x[i]);
     size = fmax(size, fabs(step[i]));
     largest = fmax(largest, fabs(l->x[i]));
   }
   free(a);
-  return isfinite(size) ? size / largest : HUGE_VAL;
+  free(f);
+  return good && isfinite(size) ? size / largest : HUGE_VAL;
 }
 
 /// Go on from a point, half as far as long as that does not help.
@@ -354,8 +486,9 @@ SltStatus slt_sim_steady(SltSim* sim, SltLinear** out, SltStability* stability) 
     }
   }
   if (status >= 0 && !found) status = SLT_ERR_STEP;
-  if (status >= 0) status = slt_linear_eigenvalues(at, work + n, work + 2 * (size_t)n);
-  if (status >= 0) *stability = stability_of(work + n, work + 2 * (size_t)n, n);
+  uint32_t count = 0;
+  if (status >= 0) status = slt_linear_eigenvalues(at, work + n, work + 2 * (size_t)n, &count);
+  if (status >= 0) *stability = stability_of(work + n, work + 2 * (size_t)n, count);
   // a motion that no equilibrium ends: the best that was found is none
   if (status >= 0 && residual(at) > 1e-8 * first) status = SLT_ERR_STEP;
   free(work);

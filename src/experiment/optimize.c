@@ -281,7 +281,7 @@ static SltStatus take_parameters(Optimize* o, SltProblem* problem) {
   for (uint32_t i = 0; i < o->n && status >= 0; i++) {
     SltFitParameter* p = &o->out[i];
     SltQuantity q;
-    status = parameter_find(o->model, str_from_c(p->name), &o->parameters[i], problem);
+    status = parameter_find_next(o->model, p->name, o->parameters, i, problem);
     if (status < 0) break;
     bool bounded = isfinite(p->lower) && isfinite(p->upper);
     if (!(p->lower < p->upper)) {

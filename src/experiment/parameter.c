@@ -89,6 +89,22 @@ SltStatus parameter_find(const SltModel* model, Str name, Parameter* out, SltPro
   return status;
 }
 
+SltStatus parameter_find_next(const SltModel* model, const char* name, Parameter* all,
+                              uint32_t number, SltProblem* problem) {
+  SLT_TRY(parameter_find(model, str_from_c(name), &all[number], problem));
+  if (all[number].kind == PARAMETER_SEED) {
+    return problem_set(
+        problem, SLT_ERR_ARGUMENT,
+        "constants and initial values x(t0) are parameters; `saltus sweep` varies seeds",
+        "nothing depends smoothly on a seed");
+  }
+  for (uint32_t i = 0; i < number; i++) {
+    if (all[i].kind != all[number].kind || strcmp(all[i].bare, all[number].bare) != 0) continue;
+    return problem_set(problem, SLT_ERR_ARGUMENT, "once is enough", "`%s` is there twice", name);
+  }
+  return SLT_OK;
+}
+
 void parameter_clear(Parameter* parameter) {
   free(parameter->name);
   *parameter = (Parameter){0};

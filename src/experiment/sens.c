@@ -278,10 +278,7 @@ static SltStatus prepare(Sens* s, const char* const* names, const double* at, Sl
   good &= s->sizes != NULL;
   if (!good) return SLT_ERR_NOMEM;
   for (uint32_t i = 0; i < s->count; i++) {
-    SLT_TRY(parameter_find(s->model, str_from_c(names[i]), &s->parameters[i], problem));
-    if (s->parameters[i].kind == PARAMETER_SEED) {
-      return problem_set(problem, SLT_ERR_ARGUMENT, NULL, "nothing depends smoothly on a seed");
-    }
+    SLT_TRY(parameter_find_next(s->model, names[i], s->parameters, i, problem));
     s->at[i] = at ? at[i] : (double)NAN;
     s->given[i] = !isnan(s->at[i]);
     if (isnan(s->at[i])) SLT_TRY(own_value(s, i, &s->at[i], problem));

@@ -100,6 +100,17 @@ bool sensitivity_flow(Sensitivity* s, double t, const double* x, double* f);
 /// differences of high order: there is no program for it. `d_env` NULL: the environment stands.
 bool sensitivity_sliding(Sensitivity* s, double t, const double* x, double d_t, const double* d_x,
                          const double* d_env, double* d_f, double* d_alpha);
+/// A direction in which the flow is followed, `shift` times as far as it is long.
+typedef struct SensitivityShift {
+  double t, d_t, shift;
+  const double *x, *d_x;
+  const double* d_env;  // NULL: the environment stands
+} SensitivityShift;
+/// Differences of fourth order of the flow and, where asked for (`d_alpha`), of the convex
+/// coefficients, which are added up; `work` has room for two rows of states, the surfaces, and the
+/// environment.
+bool sensitivity_difference(EngSim* sim, const SensitivityShift* along, double* work, double* d_f,
+                            double* d_alpha);
 /// Weights of the begin and the nodes of a stretch for what is at `c` of its length, or its slope.
 void sensitivity_weights(const Collocation* method, double c, int order, double* weight);
 /// Rows of the states at time t of the last stretch.

@@ -2,7 +2,7 @@
 //
 // The equations of the present mode to first order around a point: all directions at once, the
 // states first and the inputs behind them.
-#include "sensitivity/sensitivity.h"
+#include "sensitivity/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,13 +115,93 @@ static uint32_t count_crossed(const Linear* l, const double* here) {
   return crossed;
 }
 
+// ---- along surfaces -----------------------------------------------------------------------------
+
+#define SHIFT 1e-3  // of differences, relative
+
+/// Flow and rows by differences: there is no program for it.
+static bool slide(const Linear* l, double* f, double* f_rows) {
+  uint32_t n = l->n;
+  uint32_t places = l->model->env_count;
+  double* room = calloc(4 * (size_t)n + 2 * (size_t)places + 1, sizeof *room);
+  if (!room) return false;
+  double* d_x = room;
+  double* d_f = d_x + n;
+  double* d_env = d_f + n;
+  bool good = eng_flow(l->sim, l->t, l->x, NULL, f, NULL) >= 0;
+  for (uint32_t k = 0; good && k < l->width; k++) {
+    bool input = k >= n;
+    double size = 0.0;
+    for (uint32_t i = 0; i < n; i++)
+      d_x[i] = i == k ? 1.0 : 0.0;
+    for (uint32_t i = 0; input && i < places; i++) {
+      d_env[i] = l->rows[(size_t)i * l->width + k];
+      if (d_env[i] == 1.0) size = fmax(size, fabs(l->env[i]));
+    }
+    if (!input) size = fabs(l->x[k]);
+    SensitivityShift along = {l->t, 0.0, SHIFT * (size > 0.0 ? size : 1.0),
+                              l->x, d_x, input ? d_env : NULL};
+    good = sensitivity_difference(l->sim, &along, d_env + places, d_f, NULL);
+    for (uint32_t i = 0; good && i < n; i++)
+      f_rows[(size_t)i * l->width + k] = d_f[i];
+  }
+  free(room);
+  return good;
+}
+
+/// What is computed from the states is mixed from both sides there.
+static bool are_states(const ModelMode* mode, const SensitivityOutput* outputs, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    bool state = false;
+    for (uint32_t i = 0; i < mode->state_count; i++)
+      state |= !outputs[k].term && mode->state_env[i] == outputs[k].place;
+    if (!state) return false;
+  }
+  return true;
+}
+
+// ---- what is held -------------------------------------------------------------------------------
+
+static bool is_constrained(const ModelMode* mode) {
+  return mode->implicit && mode->implicit->constraint_count;
+}
+
+uint32_t sensitivity_held_count(EngSim* sim) {
+  const ModelMode* mode = eng_mode(sim);
+  if (eng_motion(sim) == ENG_MOTION_SLIDING) return eng_surface_count(sim);
+  return is_constrained(mode) ? mode->implicit->constraint_count : 0;
+}
+
+static SltStatus find_held(const Linear* l, double* held, double* rows) {
+  bool slides = eng_motion(l->sim) == ENG_MOTION_SLIDING;
+  uint32_t count = sensitivity_held_count(l->sim);
+  if (count == 0) return SLT_OK;
+  const ModelProgram* program = slides ? &l->mode->g_flow : &l->mode->implicit->constraint;
+  size_t outputs = program->output_count;
+  double* out = malloc((outputs * (1 + (size_t)l->width) + 1) * sizeof *out);
+  if (!out) return SLT_ERR_NOMEM;
+  SltStatus status = run_program(l, program, out, out + outputs) ? SLT_OK : SLT_ERR_NOT_FINITE;
+  for (uint32_t i = 0; status >= 0 && i < count; i++) {
+    size_t from = slides ? eng_surface_indicator(l->sim, i) : i;
+    held[i] = out[from];
+    memcpy(rows + (size_t)i * l->width, out + outputs + from * l->width, l->width * sizeof *rows);
+    // with an input that moves it the states would jump
+    for (uint32_t k = l->n; k < l->width; k++) {
+      if (rows[(size_t)i * l->width + k] != 0.0) status = SLT_ERR_ARGUMENT;
+    }
+  }
+  free(out);
+  return status;
+}
+
 SltStatus sensitivity_linearize(EngSim* sim, const double* x, const SensitivityParameter* inputs,
                                 uint32_t input_count, const SensitivityOutput* outputs,
                                 uint32_t output_count, SensitivityLinear* out) {
   const ModelMode* mode = eng_mode(sim);
   const Model* model = eng_model(sim);
-  bool constrained = mode->implicit && mode->implicit->constraint_count;
-  if (eng_motion(sim) != ENG_MOTION_MODE || constrained || model->delay_count) {
+  bool slides = eng_motion(sim) == ENG_MOTION_SLIDING;
+  if (eng_motion(sim) == ENG_MOTION_CONTACT || model->delay_count ||
+      (slides && (is_constrained(mode) || !are_states(mode, outputs, output_count)))) {
     return SLT_ERR_UNSUPPORTED;
   }
   uint32_t n = mode->state_count;
@@ -146,10 +226,11 @@ SltStatus sensitivity_linearize(EngSim* sim, const double* x, const SensitivityP
     l.env = env;
     l.x = out->x;
     bool good = seed_inputs(&l, inputs, input_count) &&
-                run_program(&l, &mode->rhs, out->f, out->f_rows) && compute(&l, env) &&
-                take_outputs(&l, outputs, output_count, out->y, out->y_rows);
-    out->crossed = x ? count_crossed(&l, here) : 0;
-    if (!good) status = SLT_ERR_NOT_FINITE;
+                (slides ? slide(&l, out->f, out->f_rows)
+                        : run_program(&l, &mode->rhs, out->f, out->f_rows)) &&
+                compute(&l, env) && take_outputs(&l, outputs, output_count, out->y, out->y_rows);
+    out->crossed = x && !slides ? count_crossed(&l, here) : 0;
+    status = good ? find_held(&l, out->held, out->held_rows) : SLT_ERR_NOT_FINITE;
   }
   free(env);
   free(here);

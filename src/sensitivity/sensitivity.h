@@ -85,12 +85,16 @@ typedef struct SensitivityOutput {
 typedef struct SensitivityLinear {
   double *x, *f, *y;
   double *f_rows, *y_rows;
+  double *held, *held_rows;  // what the motion keeps at 0: constraints, or indicators of surfaces
   uint32_t crossed;  // relations of the mode that do not hold there as they do at the present point
 } SensitivityLinear;
 
+/// How many numbers the present motion keeps at 0.
+uint32_t sensitivity_held_count(EngSim* sim);
 /// At the present time and states, or others. Inputs are constants, or (`initial`) variables that
-/// do not flow. SLT_ERR_UNSUPPORTED along surfaces, with closed contacts, constraints of the states
-/// or delays.
+/// do not flow; SLT_ERR_ARGUMENT where one moves what is held. Along surfaces the derivatives are
+/// differences of fourth order of the flow, and outputs are states. SLT_ERR_UNSUPPORTED with closed
+/// contacts or delays, and of other outputs there.
 SltStatus sensitivity_linearize(EngSim* sim, const double* x, const SensitivityParameter* inputs,
                                 uint32_t input_count, const SensitivityOutput* outputs,
                                 uint32_t output_count, SensitivityLinear* out);

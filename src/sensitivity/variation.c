@@ -148,30 +148,29 @@ static bool drop_rounding(Sensitivity* s, double t, const double* x, double shif
   return true;
 }
 
-bool sensitivity_sliding(Sensitivity* s, double t, const double* x, double d_t, const double* d_x,
-                         const double* d_env, double* d_f, double* d_alpha) {
-  uint32_t n = eng_mode(s->sim)->state_count;
-  uint32_t m = d_alpha ? eng_surface_count(s->sim) : 0;
-  uint32_t places = s->model->env_count;
-  double* f = sensitivity_room(s, &s->shifted, 2 * (size_t)n + m + places);
-  if (!f) return false;
+bool sensitivity_difference(EngSim* sim, const SensitivityShift* along, double* work, double* d_f,
+                            double* d_alpha) {
+  static const double weights[4] = {1.0, -8.0, 8.0, -1.0};
+  static const double places_at[4] = {-2.0, -1.0, 1.0, 2.0};
+  uint32_t n = eng_mode(sim)->state_count;
+  uint32_t m = d_alpha ? eng_surface_count(sim) : 0;
+  uint32_t places = eng_model(sim)->env_count;
+  double* f = work;
   double* alpha = f + n;
   double* moved = alpha + m;
   double* env = moved + n;
-  double shift = shift_along(s, x, d_x, d_env, d_t);
   memset(d_f, 0, n * sizeof *d_f);
   if (m) memset(d_alpha, 0, m * sizeof *d_alpha);
-  const double weights[4] = {1.0, -8.0, 8.0, -1.0};
-  const double places_at[4] = {-2.0, -1.0, 1.0, 2.0};
-  for (int k = 0; shift > 0.0 && k < 4; k++) {
-    double by = places_at[k] * shift;
-    double weight = weights[k] / (12.0 * shift);
+  for (int k = 0; along->shift > 0.0 && k < 4; k++) {
+    double by = places_at[k] * along->shift;
+    double weight = weights[k] / (12.0 * along->shift);
     for (uint32_t i = 0; i < n; i++)
-      moved[i] = x[i] + by * d_x[i];
-    const double* present = eng_env_states(s->sim);
-    for (uint32_t i = 0; d_env && i < places; i++)
-      env[i] = present[i] + by * d_env[i];
-    if (eng_flow(s->sim, t + by * d_t, moved, d_env ? env : NULL, f, m ? alpha : NULL) < 0) {
+      moved[i] = along->x[i] + by * along->d_x[i];
+    const double* present = eng_env_states(sim);
+    for (uint32_t i = 0; along->d_env && i < places; i++)
+      env[i] = present[i] + by * along->d_env[i];
+    if (eng_flow(sim, along->t + by * along->d_t, moved, along->d_env ? env : NULL, f,
+                 m ? alpha : NULL) < 0) {
       return false;
     }
     for (uint32_t i = 0; i < n; i++)
@@ -179,7 +178,19 @@ bool sensitivity_sliding(Sensitivity* s, double t, const double* x, double d_t, 
     for (uint32_t i = 0; i < m; i++)
       d_alpha[i] += weight * alpha[i];
   }
-  return shift == 0.0 || drop_rounding(s, t, x, shift, f, d_f);
+  return true;
+}
+
+bool sensitivity_sliding(Sensitivity* s, double t, const double* x, double d_t, const double* d_x,
+                         const double* d_env, double* d_f, double* d_alpha) {
+  uint32_t n = eng_mode(s->sim)->state_count;
+  uint32_t m = d_alpha ? eng_surface_count(s->sim) : 0;
+  double* work = sensitivity_room(s, &s->shifted, 2 * (size_t)n + m + s->model->env_count);
+  if (!work) return false;
+  double shift = shift_along(s, x, d_x, d_env, d_t);
+  SensitivityShift along = {t, d_t, shift, x, d_x, d_env};
+  return sensitivity_difference(s->sim, &along, work, d_f, d_alpha) &&
+         (shift == 0.0 || drop_rounding(s, t, x, shift, work, d_f));
 }
 
 /// Rows of the flow along surfaces.

@@ -193,6 +193,21 @@ class Fit(Experiment):
         self.fails(2, "sweep", "m.lisma", "--vary", "k=1:2:2", "-m", "max(x)", "-o", "-", "--report", "r.html")
         self.fails(2, "sweep", "m.lisma", "--vary", "k=1:2:2", "-m", "max(x)", "--report", "r.txt")
 
+    def test_bad_requests(self):
+        self.write("m.lisma", self.MODEL)
+        self.data("d.csv", 0.01)
+        self.write("early.csv", "time,x\n-3,1\n-2,1\n-1,1\n")
+        for words, says in ((("--data", "early.csv", "--params", "k"), "before the run begins"),
+                            (("--data", "d.csv", "--params", "k,k"), "`k` is there twice"),
+                            (("--data", "d.csv,k=3", "--params", "k"), "is set for data 1"),
+                            (("--data", "d.csv", "--params", "seed"), "nothing depends smoothly on a seed")):
+            self.fails(2, "fit", "m.lisma", *words, says=says)
+        self.fails(2, "sens", "m.lisma", "--params", "d,d", "-m", "end(x)", says="`d` is there twice")
+        # rows before the run have nothing to be compared with
+        self.write("both.csv", self.read("d.csv").replace("x,unknown\n", "x,unknown\n-1.0,55,7\n", 1))
+        self.assertEqual(self.fit("m.lisma", "--data", "both.csv", "--params", "k,d,x0"),
+                         self.fit("m.lisma", "--data", "d.csv", "--params", "k,d,x0"))
+
     def test_columns_with_other_names(self):
         self.write("m.lisma", self.MODEL)
         self.data("named.csv", 0.0)

@@ -38,6 +38,51 @@ class Linear(cli_case.CliCase):
             got = self.matrices("steady", text)
             self.assertAlmostEqual(got["x"][0, 0], f/k, delta=1e-14)
 
+    def test_constrained_pendulum(self):
+        # index 3 in x and y: the frequency of the pendulum, and no eigenvalues of what is held; units from small to large
+        for unit in (1e-3, 1.0, 1e3):
+            length, c = 2*unit, 0.3
+            text = (f"const L = {length!r}, c = {c!r}, F = 0, grav = {9.81*unit!r};\n"
+                    "x'' = -lam*x - c*x' + F; y'' = -lam*y - c*y' - grav; x^2 + y^2 = L^2;\n"
+                    f"x(t0) = {0.8*unit!r}; y(t0) = {-math.sqrt(4 - 0.64)*unit!r}; x'(t0) = 0; y'(t0) = 0;\nexperiment {{ end = 1; }}\n")
+            got = self.matrices("steady", text)
+            values = sorted(got["x"].values())
+            self.assertAlmostEqual(values[0]/length, -1, delta=1e-12)
+            self.assertEqual(len(got["eigenvalue"]), 4)  # two numbers with two parts
+            w = math.sqrt(9.81/2 - c*c/4)
+            self.assertAlmostEqual(got["eigenvalue"][0, 0], -c/2, delta=1e-9)
+            self.assertAlmostEqual(abs(got["eigenvalue"][0, 1]), w, delta=1e-9)
+            self.assertIn("stable equilibrium", self.good("steady", "m.lisma").out)
+        bad = self.fails(3, "linearize", "m.lisma", "--inputs", "L", "--outputs", "x")
+        self.assertIn("move no constraint", bad.err)
+        # by a force at rest the pendulum is a spring of 9.81/L
+        start = text.split("x(t0)")[0] + f"x(t0) = 0; y(t0) = {-length!r}; x'(t0) = 0; y'(t0) = 0;\nexperiment {{ end = 1; }}\n"
+        self.write("m.lisma", start)
+        self.good("linearize", "m.lisma", "--inputs", "F", "--outputs", "x", "--response", "0.5:5:3", "-o", "r.csv", "-q")
+        with open(self.path("r.csv"), encoding="utf-8") as f:
+            for row in csv.DictReader(f):
+                omega = float(row["omega"])
+                expected = 1/(9.81/2 - omega*omega + 1j*omega*c)
+                self.assertAlmostEqual(float(row["real"]), expected.real, delta=1e-9)
+                self.assertAlmostEqual(float(row["imaginary"]), expected.imag, delta=1e-9)
+
+    def test_sliding(self):
+        # along x + y = 0 the flow is the mixture that keeps it: x' = -x + p, one eigenvalue of the three is left of two states
+        text = ("const p = 2;\nx' = -x + p + u; x(t0) = 1; y' = x - p - 3*u + u; y(t0) = -1;\nz' = y - 2*z; z(t0) = 0;\n"
+                "u = if(x + y > 0, 1, -1);\nexperiment { end = 5; }\n")
+        # x' + y' = -u: u is 0 on the surface, so x' = p - x there, z follows -x
+        got = self.matrices("steady", text, "--at", "0.5")
+        self.assertAlmostEqual(got["x"][0, 0], 2, delta=1e-8)
+        self.assertAlmostEqual(got["x"][1, 0], -2, delta=1e-8)
+        self.assertAlmostEqual(got["x"][2, 0], -1, delta=1e-8)
+        real = [got["eigenvalue"][i, 0] for i in range(2)]
+        self.assertEqual(len(got["eigenvalue"]), 4)
+        self.assertAlmostEqual(real[0], -1, delta=1e-7)
+        self.assertAlmostEqual(real[1], -2, delta=1e-7)
+        self.fails(3, "linearize", "m.lisma", "--at", "0.5", "--inputs", "p", "--outputs", "u", says="outputs are states")
+        self.write("m.lisma", "x' = -delay(x, 1); x(t0) = 1;\n")
+        self.fails(3, "steady", "m.lisma", says="infinitely many eigenvalues")
+
     def test_random_systems(self):
         # blocks with known eigenvalues, mixed by rotations
         rng = random.Random(5)
@@ -122,7 +167,7 @@ class Linear(cli_case.CliCase):
         self.fails(3, "linearize", "m.lisma", "--inputs", "x", says="can be no input")
         self.fails(2, "steady", "m.lisma", "--outputs", "x", says="no inputs")
         self.fails(2, "steady", "m.lisma", "--state", "x", says="gives no value")
-        self.fails(3, "linearize", self.model("x' = -delay(x, 1); x(t0) = 1;\n"), says="delays are not linearised")
+        self.fails(3, "linearize", self.model("x' = -delay(x, 1); x(t0) = 1;\n"), says="infinitely many eigenvalues")
 
 
 if __name__ == "__main__":

@@ -75,6 +75,10 @@ uint32_t eng_surface_count(const EngSim* sim) {
   return sim->core.slide.count;
 }
 
+uint32_t eng_surface_indicator(const EngSim* sim, uint32_t i) {
+  return sim->sliding.value.surfaces[i].index;
+}
+
 const ModelContext* eng_flow_context(const EngSim* sim) {
   return &sim->values.flow_context;
 }
