@@ -47,9 +47,12 @@ static double listed_value(const DesignAxis* axis, uint64_t k) {
   if (axis->spread == SPREAD_LIST) return axis->values[k];
   if (axis->count == 1) return axis->a;
   if (k == axis->count - 1) return axis->b;
-  double share = (double)k / (double)(axis->count - 1);
+  double last = (double)(axis->count - 1);
+  double share = (double)k / last;
   if (axis->spread == SPREAD_LOG) return axis->a * base_pow(axis->b / axis->a, share);
-  return axis->a + (axis->b - axis->a) * share;
+  // with one division at the end, 0:10:101 has 0.3 and not its neighbour, and whole numbers are so
+  double value = (axis->a * (last - (double)k) + axis->b * (double)k) / last;
+  return isfinite(value) ? value : axis->a + (axis->b - axis->a) * share;
 }
 
 /// The value below which a share u of the distribution lies.
@@ -187,8 +190,7 @@ static void correlate(const SltDesign* d, double* shares) {
   }
 }
 
-void slt_design_member(const SltDesign* design, uint64_t member, double* values) {
-  if (!design || !values || member >= design->members) return;
+static void find_values(const SltDesign* design, uint64_t member, double* values) {
   if (design->sampling == SLT_SAMPLE_GRID) {
     for (uint32_t i = design->count; i-- > 0;) {
       values[i] = listed_value(&design->axes[i], member % design->axes[i].count);
@@ -201,6 +203,15 @@ void slt_design_member(const SltDesign* design, uint64_t member, double* values)
   if (design->correlated) correlate(design, values);
   for (uint32_t i = 0; i < design->count; i++)
     values[i] = drawn_value(&design->axes[i], values[i]);
+}
+
+void slt_design_member(const SltDesign* design, uint64_t member, double* values) {
+  if (!design || !values || member >= design->members) return;
+  find_values(design, member, values);
+  // the table tells the seeds that are used
+  for (uint32_t i = 0; i < design->count; i++) {
+    if (design->axes[i].parameter.kind == PARAMETER_SEED) values[i] = floor(values[i] + 0.5);
+  }
 }
 
 uint64_t slt_design_member_count(const SltDesign* design) {

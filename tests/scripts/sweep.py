@@ -47,6 +47,16 @@ class Sweep(cli_case.CliCase):
     def near(self, a, b, tolerance=1e-9):
         self.assertAlmostEqual(float(a), b, delta=tolerance * max(1.0, abs(b)))
 
+    def test_values_of_ranges(self):
+        # what is written is what is meant: the numbers of a range are those nearest to their decimals, and seeds are whole
+        self.write("r.lisma", "const k = 1;\nx(t0) = normal(0, 1); y(t0) = k;\n")
+        rows = self.rows("r.lisma", "--vary", "k=0:10:101", "-m", "end(y)")
+        self.assertEqual([r["k"] for r in rows], [repr(i/10).removesuffix(".0") for i in range(101)])
+        rows = self.rows("r.lisma", "--vary", "seed=0:1999:2000", "-m", "end(x)")
+        self.assertEqual([r["seed"] for r in rows], [str(i) for i in range(2000)])
+        self.assertEqual(len({r["end(x)"] for r in rows}), 2000)
+        self.assertEqual([r["seed"] for r in self.rows("r.lisma", "--vary", "seed=0:5:3", "-m", "end(x)")], ["0", "3", "5"])
+
     def test_measures_of_a_wave(self):
         measures = ["max(x)", "min(x)", "mean(x)", "rms(x)", "integral(x)", "at(x, 1.25)", "end(y)", "start(y)",
                     "quantile(x, 0.25)", "max(abs(x))", "max(x*y)", "time(main.up)", "time(main.up, 2)",
