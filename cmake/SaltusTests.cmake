@@ -10,7 +10,7 @@
 # cases. Sanitizers make a run several times slower and look at the code that runs, not at how often it does.
 set(test_share 1)
 if(SALTUS_SANITIZE)
-  set(test_share 6)
+  set(test_share 4)
 endif()
 set(SALTUS_TEST_ENVIRONMENT
   "SALTUS=${PROJECT_BINARY_DIR}/saltus"
