@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
+import suite  # noqa: E402
 
 SOURCE = os.environ.get("SALTUS_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SLOW = {"plant.rules.md", "thermostats.lisma", "friction_chain.lisma", "neurons.lisma"}
@@ -34,7 +35,7 @@ class Checkpoints(cli_case.CliCase):
     def test_the_gallery_in_two_parts(self):
         # every other model, each cut somewhere else; rows on a grid that the cut is not on
         compared = 0
-        for number, path in list(enumerate(gallery()))[::2]:
+        for number, path in suite.share(list(enumerate(gallery()))[::2]):
             with open(path, encoding="utf-8") as file:
                 end = re.search(r"\bend *[=|] *([0-9.e+-]+)", file.read())
             end = min(float(end.group(1)) if end else 10.0, 20.0)
@@ -51,7 +52,7 @@ class Checkpoints(cli_case.CliCase):
                 self.assertEqual(self.binary("w." + kind), self.binary("r." + kind), f"{path} cut at {cut}: {kind}")
             compared += 1
             os.remove(self.path("c"))
-        self.assertGreater(compared, 35)
+        self.assertGreater(compared, 35 // suite.SHARE)
 
     def test_many_parts_and_other_rows(self):
         self.write("ball.lisma", BALL)

@@ -10,6 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
+import suite  # noqa: E402
 
 SOURCE = os.environ.get("SALTUS_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -99,7 +100,7 @@ class Format(cli_case.CliCase):
 
     def test_the_gallery_keeps_its_bits(self):
         draw = random.Random(6)
-        for number, path in list(enumerate(gallery()))[::3]:
+        for number, path in suite.share(list(enumerate(gallery()))[::3]):
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             name = os.path.basename(path)
