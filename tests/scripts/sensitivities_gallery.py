@@ -56,7 +56,8 @@ MODELS = [  # file, parameters, measures
     ("walker.lisma", "slope", ("end(th)", "end(w)")),
     ("water_tanks.lisma", "v1,w", ("end(x1)", "end(x2)")),
 ]
-LONG = ("cell_cycle.lisma", "dae/closed_space.lisma", "metronomes.lisma", "ontology/cam_both.lisma")
+LONG = ("cell_cycle.lisma", "dae/closed_space.lisma", "metronomes.lisma", "ontology/cam_both.lisma",
+        "ontology/cam_sliding.lisma")
 
 
 class Gallery(cli_case.CliCase):
