@@ -8,8 +8,9 @@
 // operation reads from an earlier instance was computed by an operation before it: an instance may
 // be cut anywhere, and the cut is chosen such that this holds. Values that are read outside of
 // their instance get registers of their own, one row per operation, so that the registers which the
-// tape uses over and over again cannot get into each other's way; straight code between loops finds
-// its operands in the tape's own registers.
+// tape uses over and over again cannot get into each other's way; straight code between loops reads
+// these rows too. Only where blocks of equations name registers in their tables, what straight code
+// reads goes to the tape's own registers as well.
 #include "model/build_internal.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ typedef struct Region {
 /// What happens to the values of one operation of a region.
 typedef struct Slot {
   bool fresh;       // read outside of its instance by loops: has a row of registers
-  bool copied;      // read by straight code: goes to the tape's registers too
+  bool copied;      // read by straight code with blocks: goes to the tape's registers too
   bool is_output;   // direct: each instance is one output, one after the other
   uint32_t target;  // first register, first output, lane register
 } Slot;
@@ -297,7 +298,9 @@ static Slot* slot_at(const Roller* r, uint32_t at, uint32_t region) {
 static void read_straight(const Roller* r, uint32_t def) {
   if (def == NONE) return;
   uint32_t region = region_at(r, def);
-  if (region != NONE) slot_at(r, def, region)->copied = true;
+  if (region == NONE) return;
+  Slot* slot = slot_at(r, def, region);
+  *(r->p->solve_count ? &slot->copied : &slot->fresh) = true;
 }
 
 static void read_solve(const Roller* r, const ModelSolve* solve, const uint32_t* last) {
@@ -530,12 +533,37 @@ static bool place_lanes(ModelLoopStep* steps, const Slot* slots, uint32_t count,
   return true;
 }
 
+/// Straight code between loops, with the operands that loops have computed in their rows. Returns
+/// the number of instructions; `code` has place for twice as many as there are on the tape.
+static uint32_t write_straight(const Roller* r, uint32_t begin, uint32_t end, ModelInstr* code) {
+  uint32_t count = 0;
+  for (uint32_t i = begin; i < end; i++) {
+    ModelInstr pc = r->p->code[i];
+    uint32_t reg[3];
+    for (uint32_t which = 0; which < 3; which++) {
+      bool moved = !r->p->solve_count && has_operand(&pc, which);
+      reg[which] = operand_reg(&pc, which);
+      if (moved) reg[which] = rolled_reg(r, reg[which], r->def[which][i]);
+    }
+    // the old value of the target is an operand
+    if (reg[2] != pc.dst) {
+      code[count++] = (ModelInstr){.op = MODEL_OP_MOVE, .dst = pc.dst, .a = reg[2]};
+    }
+    pc.a = reg[0];
+    pc.b = reg[1];
+    code[count++] = pc;
+  }
+  return count;
+}
+
 static const ModelInstr* straight_code(const Roller* r, uint32_t begin, uint32_t end) {
   if (begin == end) return NULL;
-  ModelInstr* code = ARENA_ARRAY(r->arena, ModelInstr, (size_t)(end - begin) + 1);
-  memcpy(code, r->p->code + begin, (end - begin) * sizeof *code);
-  code[end - begin] = (ModelInstr){.op = MODEL_OP_END};
-  return code;
+  ModelInstr* code = ARENA_ARRAY(r->scratch, ModelInstr, 2 * (size_t)(end - begin));
+  uint32_t count = write_straight(r, begin, end, code);
+  ModelInstr* kept = ARENA_ARRAY(r->arena, ModelInstr, (size_t)count + 1);
+  memcpy(kept, code, count * sizeof *kept);
+  kept[count] = (ModelInstr){.op = MODEL_OP_END};
+  return kept;
 }
 
 /// Whether no instance reads what another one computes.
