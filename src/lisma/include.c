@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define FILES_MAX 1000u
+#define FILES_MAX  1000u
+#define NAME_SHOWN 200u  // bytes of a name that are repeated in a message
 
 typedef struct File {
   Str name;  // relative to the folder of the model, in its shortest form
@@ -28,7 +29,9 @@ typedef struct Includer {
 } Includer;
 
 static void report(Includer* in, Span span, const char* message, Str name, const char* hint) {
-  Diag* diag = diag_add(in->diags, DIAG_E0214, span, "%s: '%.*s'", message, STR_ARGS(name));
+  bool shown = name.length <= NAME_SHOWN;
+  Diag* diag =
+      diag_add(in->diags, DIAG_E0214, span, shown ? "%s: '%.*s'" : "%s", message, STR_ARGS(name));
   if (hint) diag_hint(in->diags, diag, "%s", hint);
   in->failed = true;
 }
@@ -237,9 +240,8 @@ bool lisma_include(Source* source, Arena* arena, const LismaOptions* options, Di
     uint32_t column = 1;
     source_place(source, file->begin, &line, &column);
     Str path = str_format(arena, "%.*s%.*s", STR_ARGS(folder), STR_ARGS(file->name));
-    parts[i - 1] = (SourcePart){.name = path, .begin = file->begin,
-                                  .first_line = line,
-                                  .generated = file->foreign};
+    parts[i - 1] = (SourcePart){
+        .name = path, .begin = file->begin, .first_line = line, .generated = file->foreign};
   }
   source->parts = parts;
   source->part_count = in.files.count - 1;

@@ -17,6 +17,7 @@
 #include <math.h>
 
 #define PASSES_MAX 200u
+#define UNIT_SHOWN 60u  // bytes of a text that are repeated in a message
 
 typedef enum KnownKind { KNOWN_NUMBER, KNOWN_NOTHING, KNOWN_UNIT } KnownKind;
 
@@ -86,7 +87,9 @@ static Known read_unit(Checker* c, Str text, Span span) {
   c->any = true;
   if (unit_read(text, &known.unit)) return known;
   if (c->report) {
-    Diag* diag = diag_add(c->diags, DIAG_E0316, span, "'%.*s' is no unit", STR_ARGS(text));
+    Diag* diag = text.length > UNIT_SHOWN
+                     ? diag_add(c->diags, DIAG_E0316, span, "this is no unit")
+                     : diag_add(c->diags, DIAG_E0316, span, "'%.*s' is no unit", STR_ARGS(text));
     diag_hint(c->diags, diag, "write, for example, \"m/s^2\", \"kW\", \"N*m\", \"degC\"");
   }
   return nothing;
