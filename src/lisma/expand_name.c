@@ -218,6 +218,14 @@ static Path member_path(NameMaker* m, Component* owner, Component* from, const A
   return (Path){.kind = PATH_NAME, .name = expand_end_name(m, name)};
 }
 
+/// `row.k`: a parameter that all elements of an array share; NULL for anything else.
+static const Member* shared_parameter(const AstName* name, const AstInstance* instance,
+                                      const Component* child) {
+  if (instance->sizes.count == 0 || name->indices.count || !name->member) return NULL;
+  const Member* member = expand_find_member(child->table, name->member->head);
+  return member && member->kind == MEMBER_PARAMETER ? member : NULL;
+}
+
 /// What a path from component `u` leads to. The first name is known to be one of the component's.
 static Path follow_path(Expander* x, Component* u, const AstName* name) {
   NameMaker m = expand_begin_name(x, &u->prefix);
@@ -229,6 +237,8 @@ static Path follow_path(Expander* x, Component* u, const AstName* name) {
     if (!member) return report_member(x, at->table, name);
     if (member->kind != MEMBER_INSTANCE) return member_path(&m, at, u, name, member);
     Component* child = expand_find_child(at, member);
+    const Member* parameter = child ? shared_parameter(name, member->instance, child) : NULL;
+    if (parameter) return parameter_path(x, child, u, name->member, parameter->index);
     if (!child || !check_element(x, name, member->instance)) return (Path){.kind = PATH_BAD};
     expand_append_word(&m, name->head);
     append_indices(&m, u, name, true);

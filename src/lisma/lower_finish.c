@@ -201,7 +201,20 @@ typedef struct Reach {
   bool* reached;   // by state of the model
   bool* targeted;  // some transition leads there
   bool* suspect;   // automaton: say nothing more about it
+  Map places;      // where states are written that some automaton of a loop or an array reaches
 } Reach;
+
+/// Whether an automaton belongs to a part: a model need not use all states that a part offers.
+static bool is_of_part(const Lower* l, uint32_t automaton) {
+  Str name = lower_name(l, l->automata.all.data[automaton].name);
+  if (memchr(name.data, '.', name.length)) return true;
+  for (uint32_t i = 0; i < l->functions.parts.count; i++) {
+    Str head = l->functions.parts.data[i]->name.head;
+    bool begins = head.length <= name.length && memcmp(head.data, name.data, head.length) == 0;
+    if (begins && (head.length == name.length || name.data[head.length] == '[')) return true;
+  }
+  return false;
+}
 
 /// Transitions of declared automata, automaton by automaton.
 static void group_transitions(const Lower* l, Reach* r) {
@@ -230,6 +243,8 @@ static void report_unreached_states(Lower* l, Reach* r, bool targeted) {
     const StateInfo* state = &l->automata.states.data[i];
     if (r->reached[state->ir] || state->is_parent || r->suspect[state->automaton]) continue;
     if (r->targeted[state->ir] != targeted) continue;
+    if (map_get(&r->places, state->span.begin, state->span.end)) continue;
+    if (!targeted && is_of_part(l, state->automaton)) continue;
     report_unreached(l, state, targeted);
     if (targeted) r->suspect[state->automaton] = true;
   }
@@ -242,7 +257,8 @@ static void check_reachable(Lower* l) {
              .list = ARENA_ARRAY(l->scratch, uint32_t, m->transitions.count),
              .reached = ARENA_ARRAY(l->scratch, bool, m->states.count),
              .targeted = ARENA_ARRAY(l->scratch, bool, m->states.count),
-             .suspect = ARENA_ARRAY(l->scratch, bool, automata)};
+             .suspect = ARENA_ARRAY(l->scratch, bool, automata),
+             .places = {.arena = l->scratch}};
   group_transitions(l, &r);
   for (uint32_t i = 0; i < m->gotos.count; i++) {
     IrGoto jump = m->gotos.data[i];
@@ -255,6 +271,11 @@ static void check_reachable(Lower* l) {
     uint32_t begin = m->automata.data[a].state_begin;
     r.reached[begin] = true;
     mark_reached(l, r.list + r.first[a], r.first[a + 1] - r.first[a], r.reached, begin);
+  }
+
+  for (uint32_t i = 0; i < l->automata.states.count; i++) {
+    const StateInfo* state = &l->automata.states.data[i];
+    if (r.reached[state->ir]) map_set(&r.places, state->span.begin, state->span.end, 1);
   }
 
   // a state that only unreached ones lead to is a consequence, unless nothing else is to blame

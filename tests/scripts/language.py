@@ -50,6 +50,13 @@ VALUES = {
                                      1, {"z": 1001}),
     "round is exact": ("const a = 0.49999999999999994, b = 4503599627370497; x = round(a); y = round(b) - b; z = round(2.5);"
                        "w = round(-2.5);" + STILL, 1, {"x": 0, "y": 0, "z": 3, "w": -3}),
+    # ---- parts ----
+    "a state that one element enters": (
+        "part L { automaton lamp { state on {} state off {} } } part H { L a, b; } H h[2]; at 1 { goto h[2].a.lamp.on; }"
+        "q' = if(h[2].a.lamp.on, 1, 0); q(t0) = 0;", 3, {"q": 2}),
+    "a state of one automaton of a loop": (
+        "for i = 1:3 { automaton lamp_[i] { state on {} } } at 1 { goto lamp_2.on; } q' = if(lamp_2.on, 1, 0); q(t0) = 0;", 3, {"q": 2}),
+    "a parameter of an array": ("part T(k = 5) { x' = k; x(t0) = 0; } T a, r[2](k = 7); z = a.k + r.k;", 1, {"z": 12, "r[2].x": 7}),
     # ---- tables ----
     "ends of a table": (
         'data d = "tab.csv"; x\' = 1; x(t0) = -2; a = table(d, x, hold); b = table(d, x, extrapolate); c = table(d, x, periodic);'
@@ -78,6 +85,8 @@ MISTAKES = [
     ("function from outside", "part P { function f(x) = x; y = f(1); } P a; z = a.f(2);", "E0216", "known inside only"),
     ("functions that multiply", "\n".join(f"function c{i}(x) = c{i-1}(x) && c{i-1}(x+1);" for i in range(1, 60)) +
      "function c0(x) = x > 1; x' = 1; state s c59(x) {} from init;", "E0721", "too long an expression"),
+    ("a state that nothing enters", "q' = 0; automaton A { state on {} }", "E0402", "never reached"),
+    ("a parameter of one element", "part T(k = 5) { x' = k; x(t0) = 0; } T r[2](k = i); z = r.k;", "E0216", "depends on the index"),
     ("no such element", "part P { x' = 1; x(t0) = 0; } P a[3]; y = a[4].x;", "E0203", "the array 'a' has no such element"),
     ("a member left open", "part P { x' = u; x(t0) = 0; } P a[3]; for i = 1:2 { a[i].u = 1; }", "E0203", "a[3].u = ...;"),
     ("beyond a table", 'data d = "tab.csv"; x\' = 1; x(t0) = 0.5; c\' = 1 + table(d, x, error); c(t0) = 0;', "E0802",
