@@ -275,7 +275,10 @@ static void check_reachable(Lower* l) {
 
   for (uint32_t i = 0; i < l->automata.states.count; i++) {
     const StateInfo* state = &l->automata.states.data[i];
-    if (r.reached[state->ir]) map_set(&r.places, state->span.begin, state->span.end, 1);
+    bool written = state->index > 0;  // init has the place of the first one
+    if (written && r.reached[state->ir]) {
+      map_set(&r.places, state->span.begin, state->span.end, 1);
+    }
   }
 
   // a state that only unreached ones lead to is a consequence, unless nothing else is to blame
