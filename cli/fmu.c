@@ -17,6 +17,7 @@ bool fmu_is_named(int argc, char** argv) {
 
 #if SALTUS_HAVE_FMI_IMPORT
 #include "../fmi/block.h"
+#include "../fmi/rules.h"
 #include "../fmi/simulate.h"
 
 #include <errno.h>
@@ -557,20 +558,22 @@ static bool hash_row(void* user, const double* row, uint32_t count) {
   return true;
 }
 
-static uint32_t check_names(const FmuJob* job) {
-  uint32_t findings = 0;
-  for (uint32_t i = 0; i < job->d.count && job->d.count <= 20000; i++) {
-    for (uint32_t k = 0; k < i; k++) {
-      if (strcmp(job->d.items[i].name, job->d.items[k].name) != 0) continue;
-      cli_print(stdout, "  the name %s stands for two variables\n", job->d.items[i].name);
-      findings++;
-    }
-  }
-  if (!job->d.token[0]) {
-    printf("  it has no %s\n", job->d.version == 2 ? "GUID" : "instantiation token");
-    findings++;
-  }
-  return findings;
+static void print_rule(void* user, const char* text) {
+  (void)user;
+  cli_print(stdout, "  %s\n", text);
+}
+
+/// A function that belongs to a later phase than the first: an error is the right answer.
+static uint32_t check_order(FmuJob* job, FmuRun run) {
+  Digest digest = {0, 0, 0};
+  Outcome out;
+  run.early = true;
+  if (!run_child(job, &run, hash_row, &digest, &out)) return 1;
+  bool ends = report(job, &out) == CLI_DONE;
+  if (ends && !out.end.summary.early) return 0;
+  printf("  a call of %s before initialization %s\n", run.exchange ? "EnterEventMode" : "DoStep",
+         ends ? "is accepted" : "ends the process");
+  return 1;
 }
 
 /// Two runs of one interface: whether they end, and are the same.
@@ -597,6 +600,7 @@ static uint32_t check_interface(FmuJob* job, bool exchange) {
     printf("  it does not end when it is freed\n");
     findings++;
   }
+  findings += check_order(job, run);
   if (s->remembers) {
     printf("  values at a point depend on what was looked at before: relations are not frozen "
            "between events\n");
@@ -633,7 +637,7 @@ static int check(FmuJob* job) {
   if (exit != CLI_DONE) return exit;
   cli_print(stdout, "%s: FMI %u.0, %s, %u variables\n", path_base(job->path), job->d.version,
             job->d.name, job->d.count);
-  uint32_t findings = check_names(job);
+  uint32_t findings = fmu_rules(&job->d, print_rule, NULL);
   if (job->d.me && !job->d.me_tool) findings += check_interface(job, true);
   if (job->d.cs && !job->d.cs_tool) findings += check_interface(job, false);
   printf(findings ? "%u finding%s\n" : "nothing found\n", findings, findings == 1 ? "" : "s");

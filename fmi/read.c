@@ -64,7 +64,7 @@ static bool make_folders(char* path, size_t from) {
 static bool copy_entry(const Archive* archive, uint64_t index, const char* path, uint64_t* budget) {
   zip_file_t* from = archive->f.zip_fopen_index(archive->zip, index, 0);
   if (!from) return false;
-  int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
+  int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0700);
   bool good = to >= 0;
   char buffer[65536];
   zip_int64_t got = 0;
@@ -98,8 +98,8 @@ static bool unpack_all(const Archive* archive, const char* folder, char* problem
     }
     if (name[strlen(name) - 1] == '/') continue;
     if (!copy_entry(archive, (zip_uint64_t)i, path, &budget)) {
-      snprintf(problem, size, "cannot unpack %s: damaged, twice there, or more than %llu bytes",
-               name, (unsigned long long)BYTES_MAX);
+      snprintf(problem, size, "cannot unpack %s: damaged, or more than %llu bytes", name,
+               (unsigned long long)BYTES_MAX);
       return false;
     }
   }
@@ -141,7 +141,7 @@ typedef struct Reader {
   FmuDescription* d;
   char* problem;
   size_t problem_size;
-  bool failed, in_variables, in_derivatives;
+  bool failed, in_variables, in_derivatives, in_outputs;
 } Reader;
 
 static void stop(Reader* r, const char* text) {
@@ -220,19 +220,18 @@ static void read_interface(Reader* r, const char** a, bool exchange) {
   }
 }
 
-/// One more derivative of a state, by its index or reference.
-static void add_unknown(Reader* r, const char* value) {
-  FmuDescription* d = r->d;
-  if ((d->state_count & (d->state_count - 1)) == 0) {
-    size_t wanted = d->state_count ? 2 * (size_t)d->state_count : 1;
-    uint32_t* moved = wanted <= ITEMS_MAX ? realloc(d->unknowns, wanted * sizeof *moved) : NULL;
+/// One more derivative of a state or output, by its index or reference.
+static void add_unknown(Reader* r, uint32_t** list, uint32_t* count, const char* value) {
+  if ((*count & (*count - 1)) == 0) {
+    size_t wanted = *count ? 2 * (size_t)*count : 1;
+    uint32_t* moved = wanted <= ITEMS_MAX ? realloc(*list, wanted * sizeof *moved) : NULL;
     if (!moved) {
-      stop(r, "too many states");
+      stop(r, "too many unknowns in ModelStructure");
       return;
     }
-    d->unknowns = moved;
+    *list = moved;
   }
-  d->unknowns[d->state_count++] = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
+  (*list)[(*count)++] = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
 }
 
 /// The i-th state by its derivative.
@@ -265,6 +264,7 @@ static void read_details(FmuItem* item, uint32_t version, const char** a) {
   } else if (start && item->type != FMU_STRING && item->type != FMU_OTHER) {
     item->start = strtod(start, NULL);
   }
+  item->has_start = item->has_start || start;
   if (unit) snprintf(item->unit, sizeof item->unit, "%s", unit);
 }
 
@@ -307,6 +307,16 @@ static void read_variable(Reader* r, const char* element, const char** a) {
                     .independent = strcmp(causality, "independent") == 0,
                     .start = (double)NAN};
   if (d->version == 3) read_details(item, 3, a);
+  const char* initial = value_of(a, "initial");
+  bool real = item->type == FMU_REAL || d->version == 2;
+  snprintf(item->causality, sizeof item->causality, "%s", causality);
+  snprintf(item->variability, sizeof item->variability, "%s",
+           variability       ? variability
+           : item->parameter ? "fixed"
+           : real            ? "continuous"
+                             : "discrete");
+  snprintf(item->initial, sizeof item->initial, "%s", initial ? initial : "");
+  item->said = variability != NULL;
   item->held = variability && strcmp(variability, "continuous") != 0;
   snprintf(item->native, sizeof item->native, "%s", element);
   item->name = copy_of(r, name);
@@ -333,10 +343,16 @@ static void on_start(void* user, const char* element, const char** a) {
     r->in_variables = true;
   } else if (strcmp(element, "Derivatives") == 0) {
     r->in_derivatives = true;
+  } else if (strcmp(element, "Outputs") == 0) {
+    r->in_outputs = true;
   } else if (r->in_derivatives && strcmp(element, "Unknown") == 0) {
-    add_unknown(r, value_of(a, "index"));
+    add_unknown(r, &d->unknowns, &d->state_count, value_of(a, "index"));
+  } else if (r->in_outputs && strcmp(element, "Unknown") == 0) {
+    add_unknown(r, &d->outputs, &d->output_count, value_of(a, "index"));
+  } else if (!r->in_variables && strcmp(element, "Output") == 0) {
+    add_unknown(r, &d->outputs, &d->output_count, value_of(a, "valueReference"));
   } else if (!r->in_variables && strcmp(element, "ContinuousStateDerivative") == 0) {
-    add_unknown(r, value_of(a, "valueReference"));
+    add_unknown(r, &d->unknowns, &d->state_count, value_of(a, "valueReference"));
   } else if (!r->in_variables && d->version == 3 && strcmp(element, "EventIndicator") == 0) {
     d->indicators++;
   } else if (r->in_variables && strcmp(element, "ScalarVariable") == 0) {
@@ -344,6 +360,8 @@ static void on_start(void* user, const char* element, const char** a) {
   } else if (r->in_variables && d->version == 2 && last && type_of(element) != FMU_OTHER) {
     d->items[d->count - 1].type = type_of(element);
     read_details(&d->items[d->count - 1], 2, a);
+  } else if (r->in_variables && d->version == 3 && strcmp(element, "Start") == 0 && last) {
+    d->items[d->count - 1].has_start = true;
   } else if (r->in_variables && d->version == 3 && strcmp(element, "Dimension") == 0 && last) {
     d->items[d->count - 1].array = true;
   } else if (r->in_variables && d->version == 3 && value_of(a, "valueReference")) {
@@ -355,6 +373,7 @@ static void on_end(void* user, const char* element) {
   Reader* r = user;
   if (strcmp(element, "ModelVariables") == 0) r->in_variables = false;
   if (strcmp(element, "Derivatives") == 0) r->in_derivatives = false;
+  if (strcmp(element, "Outputs") == 0) r->in_outputs = false;
 }
 
 /// No description needs entities of its own; they are how a small file becomes a large one.
@@ -429,6 +448,7 @@ void fmu_description_free(FmuDescription* d) {
     free(d->items[i].name);
   free(d->items);
   free(d->unknowns);
+  free(d->outputs);
   free(d->name);
   free(d->token);
   free(d->me);

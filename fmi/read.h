@@ -18,6 +18,9 @@ typedef struct FmuItem {
   uint32_t reference;
   bool input, output, parameter, local, independent;
   bool array;
+  char causality[24], variability[16], initial[16];  // as they are written, or what that stands for
+  bool said;                                         // the variability is written
+  bool has_start;
   bool held;  // changes at events alone
   // of what it is the derivative, 0 for nothing: index of the variable from 1 in version 2, its
   // reference + 1 in version 3
@@ -36,9 +39,11 @@ typedef struct FmuDescription {
   bool me_states, cs_states;  // can save its state
   bool event_mode, no_completed_step;
   uint32_t indicators;
-  uint32_t state_count;  // derivatives of states in the structure of the model
-  uint32_t* unknowns;    // ... what they are: indices from 1 in version 2, references in version 3
-  bool directional;      // model exchange: directional derivatives can be asked for
+  uint32_t state_count;   // derivatives of states in the structure of the model
+  uint32_t* unknowns;     // ... what they are: indices from 1 in version 2, references in version 3
+  uint32_t output_count;  // outputs in the structure of the model, likewise
+  uint32_t* outputs;
+  bool directional;  // model exchange: directional derivatives can be asked for
   double start, stop, tolerance, step;
   FmuItem* items;
   uint32_t count, capacity;

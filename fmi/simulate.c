@@ -408,9 +408,9 @@ static bool exchange(Solver* s) {
   s->h = (s->run->stop - s->run->start) * 1e-4;
   while (status == FOREIGN_OK && s->t < s->run->stop)
     status = advance(s);
+  s->summary->t = s->t;
   if (status == FOREIGN_FAILED) return false;
   s->summary->ended = status == FOREIGN_ENDED;
-  s->summary->t = s->t;
   for (uint32_t i = 0; i < s->m; i++) {
     s->summary->most = fmax(s->summary->most, s->z_size[i]);
     s->summary->least = i ? fmin(s->summary->least, s->z_size[i]) : s->z_size[i];
@@ -476,6 +476,15 @@ bool fmu_simulate(Foreign* foreign, const FmuRun* run, FmuSummary* out) {
   *out = (FmuSummary){.t = run->start};
   Solver s = {
       .f = foreign, .run = run, .summary = out, .t = run->start, .row_t = -(double)INFINITY};
+  if (run->early) {
+    double reached = 0.0;
+    bool event = false;
+    out->early = foreign->exchange ? foreign_enter_event(foreign)
+                                   : foreign_step(foreign, run->start, run->every, &reached,
+                                                  &event) == FOREIGN_OK;
+    foreign->problem[0] = '\0';
+    return true;
+  }
   if (!foreign_initialize(foreign, run->start, run->stop, run->tolerance, prepare, &s))
     return false;
   if (!foreign->exchange) return co_simulate(&s);

@@ -27,6 +27,7 @@ typedef struct FmuRun {
   const FmuSetting* settings;
   uint32_t setting_count;
   const FmuInputs* inputs;  // NULL: none
+  bool early;               // only ask for what belongs to a later phase
   bool probe;               // look whether points and saved states mean what they should
   /// Receives each row's time; values are asked for there. False ends the run.
   bool (*on_row)(void* user, Foreign* foreign, double t);
@@ -43,6 +44,7 @@ typedef struct FmuSummary {
   double least, most;  // largest magnitudes among the indicators
   // what probing has found
   bool remembers;  // values at a point depend on what was looked at before
+  bool early;      // what belongs to a later phase is done
   bool forgets;    // a state that is put back is not what was kept
 } FmuSummary;
 

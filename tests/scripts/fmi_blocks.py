@@ -20,20 +20,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fmi_import import CS, EXACT, ME, MODELS, XML, check, failures, make, rows_of, saltus  # noqa: E402
 
-STRUCTURE = '''<ScalarVariable name="der(h)" valueReference="10"><Real derivative="1"/></ScalarVariable>
-    <ScalarVariable name="der(v)" valueReference="11"><Real derivative="2"/></ScalarVariable>{more}
-  </ModelVariables>'''
-BLOCK = XML.replace("</ModelVariables>", STRUCTURE).replace("{derivatives}", '<Unknown index="4"/><Unknown index="5"/>')
-KEEPS = 'canGetAndSetFMUstate="true" modelIdentifier'
 EXPORTS = """ball thermostat stick_slip sliding relay bang_bang tank overflow dry_friction table_edge two_relays heated_rooms
     traffic_light contact_ball backspin brake clutch_ideal fragile_pendulum rope servo drive_train boiler vehicle ball_slides
     predator_prey sawtooth simultaneous spring_masses cradle second_order bridge table buck""".split()
-
-
-def block(folder, *faults, more="", **how):
-    """A model with an FMU with these faults; its path."""
-    path = make(folder, *faults, xml=BLOCK.replace("{more}", more), **how)
-    return path
 
 
 def run(folder, text, *words, name="model.lisma", seconds=60):
@@ -48,7 +37,7 @@ def jumps(rows, name):
 def test_events_of_any_scale(folder):
     """Indicators of 1, 1e-10, 1e7 and nothing but a sign are events of the run, recorded as not proved."""
     for fault in ("", "TINY", "HUGE_ONE", "SIGNS"):
-        path = block(folder, *filter(None, [fault]))
+        path = make(folder, *filter(None, [fault]))
         ran = run(folder, f'fmu b = "{path}";', "--until", 1.2, "-o", "-", "--rtol", 1e-9, "--events", "e.jsonl")
         check(ran.returncode == 0, fault, ran.stderr)
         times = jumps(rows_of(ran), "b.n")
@@ -63,17 +52,17 @@ def test_events_of_any_scale(folder):
 
 def test_touching_zero(folder):
     """An indicator that touches zero from below, beside one of 1e7, is no event."""
-    ran = run(folder, f'fmu b = "{block(folder, indicators=3)}";', "--until", 0.44, "-o", "-")
+    ran = run(folder, f'fmu b = "{make(folder, indicators=3)}";', "--until", 0.44, "-o", "-")
     check(ran.returncode == 0 and "events       0" in ran.stderr, ran.stderr)
 
 
 def test_time_events_and_wishes(folder):
-    ran = run(folder, f'fmu b = "{block(folder, "CLOCK", indicators=0)}";', "--until", 0.35, "-o", "-")
+    ran = run(folder, f'fmu b = "{make(folder, "CLOCK", indicators=0)}";', "--until", 0.35, "-o", "-")
     times = jumps(rows_of(ran), "b.n")
     check(times == [0.1, 0.2, 0.1 * 3], times, ran.stderr)
-    ran = run(folder, f'fmu b = "{block(folder, "ALWAYS", indicators=0)}";', "--until", 0.4, "-o", "-")
+    ran = run(folder, f'fmu b = "{make(folder, "ALWAYS", indicators=0)}";', "--until", 0.4, "-o", "-")
     check(ran.returncode == 0 and abs(rows_of(ran)[-1]["b.h"] - (1 - 9.81 * 0.08)) < 1e-9, ran.stderr)
-    ran = run(folder, f'fmu b = "{block(folder, "ENDS")}";', "--until", 3, "-o", "-")
+    ran = run(folder, f'fmu b = "{make(folder, "ENDS")}";', "--until", 3, "-o", "-")
     check(ran.returncode == 0 and "has ended the simulation" in ran.stderr, ran.stderr)
     check(abs(rows_of(ran)[-1]["time"] - EXACT[1]) < 1e-5, rows_of(ran)[-1])
 
@@ -81,7 +70,7 @@ def test_time_events_and_wishes(folder):
 def test_bad_libraries(folder):
     """A crash is a message with the name of the block, and the rows until then are there."""
     def tried(fault):
-        return run(folder, f'fmu b = "{block(folder, fault)}";', "--until", 2, "-o", f"{fault}.csv", "--every", 0.01,
+        return run(folder, f'fmu b = "{make(folder, fault)}";', "--until", 2, "-o", f"{fault}.csv", "--every", 0.01,
                    name=f"{fault}.lisma")
     faults = {"HANG": "did not end within 10 s", "CRASH": "crashed", "CRASH_EARLY": "crashed", "EXIT": "ended its process",
               "CLOSE": "closed", "FAIL": "returned Error", "MEMORY": "E0813", "NOT_A_NUMBER": "no finite values",
@@ -96,13 +85,14 @@ def test_bad_libraries(folder):
 
 
 def test_messages(folder):
+    no_states = XML.replace("{derivatives}", '<Unknown index="1"/>')
     for text, words in (('fmu b = "nowhere.fmu";', "there is no such file"), ('fmu b = "model.lisma";', "model.lisma"),
-                        (f'fmu b = "{block(folder, interfaces="")}";', "neither"),
-                        (f'fmu b = "{block(folder)}" (mass = 1);', "mass"), ("fmu b = 3;", "name of a file"),
-                        (f'fmu b = "{block(folder)}"; x = b.q;', "b.q"),
-                        (f'fmu b = "{make(folder)}";', "not among its variables"),
-                        (f'fmu b = "{block(folder, library=False)}";', "no library"),
-                        (f'fmu b = "{block(folder, token="other")}";', "makes no instance")):
+                        (f'fmu b = "{make(folder, interfaces="")}";', "neither"),
+                        (f'fmu b = "{make(folder)}" (mass = 1);', "mass"), ("fmu b = 3;", "name of a file"),
+                        (f'fmu b = "{make(folder)}"; x = b.q;', "b.q"),
+                        (f'fmu b = "{make(folder, xml=no_states)}";', "not among its variables"),
+                        (f'fmu b = "{make(folder, library=False)}";', "no library"),
+                        (f'fmu b = "{make(folder, token="other")}";', "makes no instance")):
         ran = run(folder, text, "-o", "-", "--until", 1)
         check(ran.returncode in (1, 3) and words in ran.stderr, text, ran.returncode, ran.stderr)
     # a model that uses the word as a name stays legal
@@ -153,7 +143,7 @@ def test_inputs_that_belong_to_events(folder):
     <ScalarVariable name="u" valueReference="4" causality="input"><Real start="0"/></ScalarVariable>
     <ScalarVariable name="seen" valueReference="3" causality="output"><Real/></ScalarVariable>
     <ScalarVariable name="flow" valueReference="4" causality="output"><Real/></ScalarVariable>'''
-    path = block(folder, more=more)
+    path = make(folder, more=more)
     ran = run(folder, f'fmu b = "{path}"; b.d = s; s(t0) = 1; at 0.2 {{ set s = 5; }} b.u = 10*time;', "--until", 0.4, "--every",
               0.05, "-o", "-")
     check(ran.returncode == 0, ran.stderr)
@@ -181,10 +171,10 @@ def test_communication(folder):
                   "--rtol", 1e-9)
         check(abs(rows_of(ran)[-1]["p.x"] - (1 - math.exp(-2.7))) < 1e-7, version, rows_of(ran)[-1])
     # an FMU that cannot go back is told at its next point
-    path = block(folder, interfaces=CS)
+    path = make(folder, interfaces=CS)
     ran = run(folder, f'fmu b = "{path}" (step = 0.1);', "--until", 1, "-o", "-")
     check(ran.returncode == 0, ran.stderr)
-    ran = run(folder, f'fmu b = "{block(folder, "STEP_FAILS", interfaces=CS)}" (step = 0.1);', "--until", 1, "-o", "-")
+    ran = run(folder, f'fmu b = "{make(folder, "STEP_FAILS", interfaces=CS)}" (step = 0.1);', "--until", 1, "-o", "-")
     check(ran.returncode == 3 and "DoStep returned Error" in ran.stderr, ran.stderr)
 
 

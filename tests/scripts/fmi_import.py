@@ -29,7 +29,7 @@ LIBRARY = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-typedef struct { double t, x[2], held, u; int below, n, steps, flows; } M;
+typedef struct { double t, x[2], held, u; int below, n, steps, flows, ready; } M;
 typedef struct { void (*log)(void*, const char*, int, const char*, const char*, ...); void* a; void* f; void* s; void* env; } CB;
 typedef struct { int again, end, nom, val, has; double next; } EI;
 static CB cb;
@@ -50,8 +50,8 @@ void fmi2FreeInstance(void* m) {
   free(m); }
 int fmi2SetupExperiment(void* c, int a, double b, double t, int d, double e) { ((M*)c)->t = t; return OK; }
 int fmi2EnterInitializationMode(void* c) { return OK; }
-int fmi2ExitInitializationMode(void* c) { return OK; }
-int fmi2EnterEventMode(void* c) { ((M*)c)->flows = 0; return OK; }
+int fmi2ExitInitializationMode(void* c) { ((M*)c)->ready = 1; return OK; }
+int fmi2EnterEventMode(void* c) { if (!((M*)c)->ready && !HAS("LAX")) return 3; ((M*)c)->flows = 0; return OK; }
 int fmi2EnterContinuousTimeMode(void* c) { ((M*)c)->flows = 1; return OK; }
 int fmi2SetTime(void* c, double t) { ((M*)c)->t = t; return OK; }
 int fmi2SetContinuousStates(void* c, const double* x, size_t n) { memcpy(((M*)c)->x, x, n * 8); return OK; }
@@ -86,7 +86,7 @@ int fmi2SetReal(void* c, const unsigned* r, size_t n, const double* v) { M* m = 
   if (r[i] < 2) m->x[r[i]] = v[i]; else if (r[i] == 3) m->held = v[i]; else if (r[i] == 4) m->u = v[i]; }
   return OK; }
 int fmi2GetInteger(void* c, const unsigned* r, size_t n, int* v) { for (size_t i = 0; i < n; i++) v[i] = ((M*)c)->n; return OK; }
-int fmi2DoStep(void* c, double t, double h, int a) { M* m = c;
+int fmi2DoStep(void* c, double t, double h, int a) { M* m = c; if (!m->ready && !HAS("LAX")) return 3;
   if (HAS("STEP_FAILS")) { if (t > 0.2) return 3; }
   if (HAS("STEP_ENDS")) { if (t > 0.2) return 2; }
   if (HAS("RANDOM_VALUES")) { m->x[1] += 1e-9 * (double)(getpid() % 1000 + 1); }
@@ -106,8 +106,11 @@ XML = """<?xml version="1.0"?>
     <ScalarVariable name="h" valueReference="0" causality="output"><Real/></ScalarVariable>
     <ScalarVariable name="v" valueReference="1" causality="output"><Real/></ScalarVariable>
     <ScalarVariable name="n" valueReference="2" causality="output" variability="discrete"><Integer/></ScalarVariable>
+    <ScalarVariable name="der(h)" valueReference="10"><Real derivative="1"/></ScalarVariable>
+    <ScalarVariable name="der(v)" valueReference="11"><Real derivative="2"/></ScalarVariable>{more}
   </ModelVariables>
-  <ModelStructure><Derivatives>{derivatives}</Derivatives></ModelStructure>
+  <ModelStructure><Outputs><Unknown index="1"/><Unknown index="2"/><Unknown index="3"/></Outputs>
+    <Derivatives>{derivatives}</Derivatives></ModelStructure>
 </fmiModelDescription>
 """
 ME, CS = '<ModelExchange modelIdentifier="ball"/>', '<CoSimulation modelIdentifier="ball"/>'
@@ -140,15 +143,15 @@ def with_faults(*faults):
     return compiled().replace(old, new)
 
 
-def make(folder, *faults, token="TOKEN", indicators=1, interfaces=ME, states=2, xml=XML, extra=(), library=True):
+def make(folder, *faults, token="TOKEN", indicators=1, interfaces=ME, states=2, xml=XML, extra=(), library=True, more=""):
     """An FMU with these faults."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     path = folder / "ball.fmu"
-    derivatives = "".join(f'<Unknown index="{i + 1}"/>' for i in range(states))
+    derivatives = "".join(f'<Unknown index="{i + 4}"/>' for i in range(states))
     with zipfile.ZipFile(path, "w") as archive:
         if xml is not None:
             archive.writestr("modelDescription.xml", xml.format(token=token, indicators=indicators, interfaces=interfaces,
-                                                                derivatives=derivatives))
+                                                                derivatives=derivatives, more=more))
         for name, data in extra:
             archive.writestr(name, data)
         if library:
@@ -271,12 +274,26 @@ def test_check(folder):
                                      ("REMEMBERS", ME, "not frozen"),
                                      ("FORGETS", ME.replace("modelIdentifier", keeps), "put back"),
                                      ("FORGETS", CS.replace("modelIdentifier", keeps), "put back"),
+                                     ("LAX", ME, "EnterEventMode before initialization is accepted"),
+                                     ("LAX", CS, "DoStep before initialization is accepted"),
                                      ("RANDOM_VALUES", CS, "not deterministic")):
         run = saltus("check", make(folder, fault, interfaces=interfaces))
         check(run.returncode == 1 and words in run.stdout, fault, run.stdout)
     for interface in (ME, CS):
         run = saltus("check", make(folder, interfaces=interface.replace("modelIdentifier", keeps)))
         check(run.returncode == 0 and "nothing found" in run.stdout, "states that are kept", run.stdout, run.stderr)
+    wrong = {'<Real derivative="1"/>': ('<Real derivative="99"/>', "not there"),
+             'name="v"': ('name="h"', "two variables"), 'guid="TOKEN"': ('guid=""', "no GUID"),
+             'variability="discrete"': ('variability="fixed"', "does not go with"),
+             '<Integer/></ScalarVariable>': ('<Integer/></ScalarVariable>\n    <ScalarVariable name="k" valueReference="9" '
+                                             'causality="parameter"><Real/></ScalarVariable>', "start value"),
+             '<Unknown index="3"/>': ("", "not among the outputs"), 'stopTime="2"': ('stopTime="-1"', "before it begins"),
+             'causality="output" variability': ('causality="both" variability', "no causality")}
+    for old, (new, words) in wrong.items():
+        text = XML.replace("{token}", "TOKEN")
+        check(old in text, old)
+        run = saltus("check", make(folder, xml=text.replace(old, new, 1)))
+        check(run.returncode == 1 and words in run.stdout, new, run.stdout, run.stderr)
     run = saltus("check", make(folder, "CRASH"))
     check(run.returncode == 1 and "crashed" in run.stderr, run.stdout)
 
@@ -302,12 +319,11 @@ def test_usage(folder):
 def test_inputs_that_belong_to_events(folder):
     """Discrete inputs are set at the start and in events alone, continuous ones at every point."""
     more = '''<ScalarVariable name="d" valueReference="3" causality="input" variability="discrete"><Real start="0"/></ScalarVariable>
-    <ScalarVariable name="u" valueReference="4" causality="input"><Real start="0"/></ScalarVariable>
-  </ModelVariables>'''
+    <ScalarVariable name="u" valueReference="4" causality="input"><Real start="0"/></ScalarVariable>'''
     table = Path(folder, "in.csv")
     table.write_text("time,d,u\n0,1,0\n0.1,1,1\n0.2,5,2\n0.3,5,3\n")
     for interface in (ME, CS):
-        run = saltus("run", make(folder, interfaces=interface, xml=XML.replace("</ModelVariables>", more)), "--input", table,
+        run = saltus("run", make(folder, interfaces=interface, more=more), "--input", table,
                      "--until", 0.4, "--every", 0.05, "-o", "-", "--out", "d,u")
         check(run.returncode == 0, interface, run.stderr)
         rows = rows_of(run)
