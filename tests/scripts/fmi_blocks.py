@@ -127,6 +127,20 @@ def test_equations_and_inputs(folder):
     check(abs(last["p.x"] - (1 - math.cos(2))) < 1e-5 and abs(last["q.x"] - (1 - math.cos(1))) < 1e-5, last)
 
 
+def test_arrays_of_parts(folder):
+    """A part that holds an FMU, three times: processes and events of their own."""
+    Path(folder, "lag.lisma").write_text("x' = u - x; x(t0) = 0; u(t0) = 0; n(t0) = 0; state up [x >= 0.5] { set n = 1; } from init;")
+    check(saltus("export", "lag.lisma", "--kind", "me", "-o", "lag.fmu", cwd=folder).returncode == 0, "export")
+    ran = run(folder, 'part Cell { fmu p = "lag.fmu"; p.u = u; } Cell c[3]; c[1].u = 1; c[2].u = 2; c[3].u = 4;', "--until", 1,
+              "-o", "-", "--rtol", 1e-9)
+    check(ran.returncode == 0, ran.stderr)
+    for i, u in ((1, 1), (2, 2), (3, 4)):
+        rows = [(row["time"], row[f"c[{i}].p.n"]) for row in rows_of(ran)]
+        first = next(t for t, n in rows if n == 1)
+        check(abs(first + math.log(1 - 0.5 / u)) < 1e-8, i, first)
+        check(abs(rows_of(ran)[-1][f"c[{i}].p.x"] - u * (1 - math.exp(-1))) < 1e-7, i)
+
+
 def test_loops_through_an_fmu(folder):
     """An algebraic loop through an output that reads an input at once is solved."""
     Path(folder, "gain.lisma").write_text("y = 0.5 * u + x; x' = -x; x(t0) = 1; u(t0) = 0;\n")
@@ -229,7 +243,7 @@ def main():
         return 77
     cache = Path(os.environ["SALTUS_BUILD"], "CMakeCache.txt").read_text()
     sanitized = any(line.startswith("SALTUS_SANITIZE:") and "address" in line for line in cache.splitlines())
-    ours = ("test_round_trip", "test_equations_and_inputs", "test_loops_through_an_fmu", "test_communication")
+    ours = ("test_round_trip", "test_arrays_of_parts", "test_equations_and_inputs", "test_loops_through_an_fmu", "test_communication")
     for name, test in list(globals().items()):
         if not name.startswith("test_") or (sanitized and name in ours):
             continue  # an FMU that is sanitized itself cannot be loaded

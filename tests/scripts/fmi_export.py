@@ -309,6 +309,20 @@ def test_values(folder):
         other.free()
 
 
+def test_times_that_are_sums(folder):
+    """Importers add up their steps: a thousand of 0.1 are not 100, and no event comes twice or is left out for that."""
+    for version in (2, 3):
+        one = Instance(export(folder, "n(t0) = 0; x' = 1; x(t0) = 0; at 0.1 each 0.1 repeat * { set n = n + 1; }", version))
+        one.initialize()
+        t = 0.0
+        for _ in range(1000):
+            check(one.step(t, 0.1)[0] == 0, version, t, one.messages)
+            t += 0.1
+        check(t != 100.0 and abs(one.get("n") - 1000) <= 1, version, one.get("n"))
+        check(one.get("time") == t and abs(one.get("x") - t) < 1e-9, version, one.get("time"), t)
+        one.free()
+
+
 def test_tunable_parameters(folder):
     for version in (2, 3):
         fmu = export(folder, "const k = 1; x' = k; x(t0) = 0; const N = 2; for i = 1:N { z[i]' = k; z[i](t0) = 0; }", version)
