@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // saltus compare: two tables, or a model and data.
+#define _POSIX_C_SOURCE 200809L
 #include "experiment.h"
+#include "figure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@ typedef enum CompareOption {
   COMPARE_TOL,
   COMPARE_ABS_TOL,
   COMPARE_TIME_TOL,
+  COMPARE_PLOT,
   COMPARE_OPTION_COUNT
 } CompareOption;
 
@@ -21,6 +24,7 @@ static const OptionSpec specs[COMPARE_OPTION_COUNT] = {
     [COMPARE_TOL] = {"--tol", NULL, OPTION_VALUE},
     [COMPARE_ABS_TOL] = {"--abs-tol", NULL, OPTION_VALUE},
     [COMPARE_TIME_TOL] = {"--time-tol", NULL, OPTION_VALUE},
+    [COMPARE_PLOT] = {"--plot", NULL, OPTION_VALUE},
 };
 
 typedef struct CompareCommand {
@@ -28,6 +32,8 @@ typedef struct CompareCommand {
   const char* words[2];
   int word_count;
   const char* data;
+  const char* plot;
+  CliTexts columns;  // that were compared
   SltCompareOptions options;
   bool differs;
   bool begun;
@@ -40,6 +46,7 @@ static bool read_option(CompareCommand* c, int option, const char* text) {
   case COMPARE_TOL: return option_positive("--tol", text, &c->options.tol);
   case COMPARE_ABS_TOL: return option_positive("--abs-tol", text, &c->options.abs_tol);
   case COMPARE_TIME_TOL: return option_positive("--time-tol", text, &c->options.time_tol);
+  case COMPARE_PLOT: c->plot = text; return plot_path_check("--plot", text);
   default: return false;
   }
 }
@@ -89,6 +96,10 @@ static void print_comparison(void* user, const SltComparison* comparison) {
   }
   c->begun = true;
   c->differs |= !k->within;
+  if (c->plot) {
+    char* name = strdup(k->name);
+    if (!name || !texts_add(&c->columns, name)) free(name);
+  }
   if (c->trial.quiet) return;
   char jumps[40];
   snprintf(jumps, sizeof jumps, k->jumps[0] == k->jumps[1] ? "%u" : "%u, %u", k->jumps[0],
@@ -98,6 +109,53 @@ static void print_comparison(void* user, const SltComparison* comparison) {
             k->within        ? "same"
             : k->points == 0 ? "no time in common"
                              : "differs");
+}
+
+// ---- the picture --------------------------------------------------------------------------------
+
+/// The model over the time of the data, as rows of the columns that were compared.
+static SltTable* run_model(const CompareCommand* c) {
+  SltSim* sim = NULL;
+  SltRecorder* recorder = NULL;
+  SltTable* table = NULL;
+  const char* bad = NULL;
+  SltRecorderOptions options = slt_recorder_options();
+  options.keep = true;
+  options.samples = 2000;
+  options.bands = false;
+  options.names = c->columns.items;
+  options.name_count = c->columns.count;
+  if (slt_sim_create(c->trial.model, &c->trial.sim, &sim) >= 0 &&
+      slt_recorder_create(sim, &options, &recorder, &bad) >= 0 &&
+      slt_recorder_run(recorder, c->trial.t_end) >= 0) {
+    table = slt_recorder_take_table(recorder);
+  }
+  slt_recorder_free(recorder);
+  slt_sim_free(sim);
+  return table;
+}
+
+/// Both courses of the columns that were compared, over each other.
+static int draw(const CompareCommand* c, const SltTable* a, const char* a_name, const SltTable* b,
+                const char* b_name) {
+  char* names = NULL;
+  size_t size = 0;
+  FILE* list = open_memstream(&names, &size);
+  for (uint32_t i = 0; list && i < c->columns.count; i++)
+    fprintf(list, "%s`%s`", i ? "," : "", c->columns.items[i]);
+  if (list) fclose(list);
+  CliFigure options = {0};
+  SltFigure* figure = list && a && b ? figure_make(&options, NULL, a_name) : NULL;
+  int exit = CLI_RUN;
+  if (figure && slt_figure_add(figure, a, path_base(a_name)) >= 0 &&
+      slt_figure_add(figure, b, path_base(b_name)) >= 0 && slt_figure_columns(figure, names) >= 0) {
+    exit = figure_write(figure, &options, a, c->plot);
+  } else {
+    cli_error("there is nothing to draw");
+  }
+  slt_figure_free(figure);
+  free(names);
+  return exit;
 }
 
 static int compare_tables(CompareCommand* c) {
@@ -110,6 +168,7 @@ static int compare_tables(CompareCommand* c) {
     if (status < 0) problem_print(NULL, &problem, status);
     exit = status < 0 ? CLI_USAGE : CLI_DONE;
   }
+  if (exit == CLI_DONE && c->plot) exit = draw(c, a, c->words[0], b, c->words[1]);
   slt_table_free(a);
   slt_table_free(b);
   return exit;
@@ -137,6 +196,11 @@ static int compare_model(CompareCommand* c) {
     exit = CLI_RUN;
   }
   slt_sim_free(sim);
+  if (exit == CLI_DONE && c->plot) {
+    SltTable* model = run_model(c);
+    exit = draw(c, model, c->words[0], data, c->data);
+    slt_table_free(model);
+  }
   slt_table_free(data);
   return exit;
 }
@@ -146,6 +210,9 @@ int command_compare(int argc, char** argv) {
   int exit = read_options(&c, argc, argv);
   if (exit == CLI_DONE) exit = c.data ? compare_model(&c) : compare_tables(&c);
   trial_close(&c.trial);
+  for (uint32_t i = 0; i < c.columns.count; i++)
+    free((void*)c.columns.items[i]);
+  texts_clear(&c.columns);
   if (exit != CLI_DONE) return exit;
   return c.differs ? CLI_MODEL : CLI_DONE;
 }

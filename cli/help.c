@@ -329,6 +329,7 @@ static const char compare_help[] =
     "  --time-tol T        for the times of jumps [--tol times the length of the first table]\n"
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"
+    "  --plot FILE.svg|.png|.pdf|-   both courses of each column, over each other\n"
     "  --report FILE.html  a page with what is printed, the picture, the rows and the model\n"
     "  -q, --quiet         only the exit status\n"
     "\n"

@@ -27,7 +27,7 @@ static const Reporting reporting[] = {
     {"sweep", true, true, NULL, NULL},     {"sens", true, true, "--sobol", NULL},
     {"fit", true, true, NULL, NULL},       {"linearize", true, true, NULL, "--response"},
     {"optimize", true, false, NULL, NULL}, {"steady", true, false, NULL, NULL},
-    {"measure", true, false, NULL, NULL},  {"compare", false, false, NULL, NULL},
+    {"measure", true, false, NULL, NULL},  {"compare", false, true, NULL, NULL},
 };
 
 typedef struct ExperimentReport {

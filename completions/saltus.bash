@@ -73,7 +73,7 @@ _saltus() {
     steady) words="--at --state -o --output $trial" ;;
     linearize) words="--at --state --inputs --outputs --response --plot -o --output $trial" ;;
     optimize) words="--minimize --maximize --params --bounds --subject-to --search --evaluations --seed -o --output $trial" ;;
-    compare) words="--data --tol --abs-tol --time-tol $trial" ending=csv ;;
+    compare) words="--data --tol --abs-tol --time-tol --plot $trial" ending=csv ;;
     fmt) words="--check --help" ;;
     export) words="-o --output --fmi --kind --sources --set --help" ;;
     explain) words="--json --ir --run --all --graph --set --include --help $run" ;;

@@ -132,7 +132,7 @@ complete -c saltus -n "__fish_seen_subcommand_from sweep" -l sample -x -a "grid 
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l correlate -x -d "of what is drawn"
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l jobs -s j -x -d "threads"
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l trajectories -r -d "rows of every member too"
-complete -c saltus -n "__fish_seen_subcommand_from sweep sens fit linearize" -l plot -r -d "a picture"
+complete -c saltus -n "__fish_seen_subcommand_from sweep sens fit linearize compare" -l plot -r -d "a picture"
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l map -d "of event sequences"
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l resume -d "go on with an interrupted sweep"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a sens -d "derivatives of measures"

@@ -69,6 +69,8 @@ SltStatus parameter_find(const SltModel* model, Str name, Parameter* out, SltPro
   *out = (Parameter){.kind = split_initial(name, &bare) ? PARAMETER_INITIAL : PARAMETER_CONSTANT};
   if (bare.length >= 2 && bare.data[0] == '`' && bare.data[bare.length - 1] == '`') {
     bare = (Str){bare.data + 1, bare.length - 2};
+    // `heat transfer` is called so with and without its marks
+    if (out->kind == PARAMETER_CONSTANT) name = bare;
   }
   out->name = malloc((size_t)name.length + bare.length + 2);
   if (!out->name) return SLT_ERR_NOMEM;

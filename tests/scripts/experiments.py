@@ -184,7 +184,7 @@ class Fit(Experiment):
                              (("measure", "-m", "a = max(x)"), ("<th>a</th>",)),
                              (("steady",), ("stable",)),
                              (("linearize",), ("eigenvalue",)),
-                             (("compare", "--data", "data.csv", "--tol", "1e-9"), ("data.csv",))):
+                             (("compare", "--data", "data.csv", "--tol", "1e-9"), ("data.csv", "<svg", "differs"))):
             self.saltus(words[0], "m.lisma", *words[1:], "--report", "r.html")
             page = self.read("r.html")
             for part in (*parts, "</html>"):

@@ -47,6 +47,12 @@ class Sweep(cli_case.CliCase):
     def near(self, a, b, tolerance=1e-9):
         self.assertAlmostEqual(float(a), b, delta=tolerance * max(1.0, abs(b)))
 
+    def test_names_with_marks(self):
+        self.write("w.lisma", "const `a b` = 1;\nx(t0) = `a b`;\n")
+        for name in ("a b", "`a b`"):
+            self.assertEqual([(r["a b"], r["end(x)"]) for r in self.rows("w.lisma", "--vary", name + "=1,2", "-m", "end(x)")],
+                             [("1", "1"), ("2", "2")])
+
     def test_values_of_ranges(self):
         # what is written is what is meant: the numbers of a range are those nearest to their decimals, and seeds are whole
         self.write("r.lisma", "const k = 1;\nx(t0) = normal(0, 1); y(t0) = k;\n")
