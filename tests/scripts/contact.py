@@ -754,6 +754,22 @@ experiment { end = 2; rtol = 1e-8; }
         self.assertAlmostEqual(rows[-1]["u"], 0, delta=1e-12)
         self.assertLess(rows[-1]["n"], 100)
 
+    def test_a_hysteresis_that_vanishes(self):
+        # switches ever faster, and slides from where it has; up and down at different speeds, several of them
+        for n, up, down, unit, hour, width in (
+                (1, 2.1, 1.9, 1, 1, "max(1 - s, 0)"), (1, 3.7, 0.9, 1e-9, 1e5, "if(s < 1, 1 - s, 0)"),
+                (3, 1.3, 2.2, 3e7, 1e-4, "max(1 - s, 0)"), (2, 4.1, 4.3, 1, 1, "2*max(1 - s, 0)")):
+            text = f"s = time/{hour};  w = {unit}*{width};\n" + "".join(
+                f"x{i}' = if(r{i}.up, {up}, -{down})*{unit/hour};  x{i}(t0) = 0;  q{i}' = if(r{i}.up, 1, 0)/{hour};  q{i}(t0) = 0;\n"
+                f"automaton r{i} {{ state up [x{i} <= -w] {{}} from init, down;  state down [x{i} >= w] {{}} from up; }}\n"
+                for i in range(n))
+            rows, records, _ = self.run_model(text, "--until", str(3*hour), "--out", "*")
+            self.assertIn("slide-in", {r["kind"] for r in records})
+            for i in range(n):
+                self.assertLess(abs(rows[-1][f"x{i}"]), 1e-6*unit)
+                # x = 0 at both ends: the time in state up has the share that balances the speeds
+                self.assertAlmostEqual(rows[-1][f"q{i}"], 3*down/(up + down), delta=1e-5)
+
     def test_a_cradle_passes_impacts_on(self):
         # balls that touch without a force between them, from the start and after each swing
         for n, unit in (3, 1), (5, 1e-9), (8, 3e7):

@@ -19,11 +19,12 @@
 #define RATIO_LOW    0.02
 #define RATIO_HIGH   0.995
 #define RATIO_SPREAD 0.05
-#define DWELL_SHARE  1e-4  // of the length of the sequence: how long a mode is kept from then on
-#define NEARNESS     2e-6  // of the accumulation point, relative to the length of the sequence
-#define LAST_ULPS    64.0  // roundings of the time between the last impacts
-#define BETWEEN      1.5   // intervals of a sequence within which what it follows from happens
-#define TOGETHER     10.0  // times that near: what accumulates at the same place
+#define DWELL_SHARE  1e-4   // of the length of the sequence: how long a mode is kept from then on
+#define NEARNESS     2e-6   // of the accumulation point, relative to the length of the sequence
+#define LAST_ULPS    64.0   // roundings of the time between the last impacts
+#define LATE_ULPS    256.0  // ... by which a limit is passed, so that it lies behind
+#define BETWEEN      1.5    // intervals of a sequence within which what it follows from happens
+#define TOGETHER     10.0   // times that near: what accumulates at the same place
 
 // ---- sequences ----------------------------------------------------------------------------------
 
@@ -58,6 +59,25 @@ bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
   const EngAccumulation* times = &sim->contact.accumulations[transition];
   bool soon = times->count > 0 && sim->core.t - times->last < SOON * sim->stepper->trial.h;
   return times->count >= SUSPECT || soon;
+}
+
+/// A steady sequence is followed from firing to firing: `tangent` is how the states moved from the
+/// last one to this one. Of several that alternate the first is taken.
+static void follow_states(EngSim* sim, uint32_t transition) {
+  EngContacts* contacts = &sim->core.contact;
+  const EngAccumulation* times = &sim->contact.accumulations[transition];
+  if (times->count < SUSPECT) return;
+  if (contacts->followed && contacts->followed != transition + 1) {
+    const EngAccumulation* other = &sim->contact.accumulations[contacts->followed - 1];
+    if (other->count >= SUSPECT && times->last - other->last < BETWEEN * other->interval) return;
+  }
+  contacts->followed = transition + 1;
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double x = sim->env[mode->state_env[i]];
+    sim->values.tangent[i] = (x - sim->contact.at_firing[i]) / times->interval;
+    sim->contact.at_firing[i] = x;
+  }
 }
 
 /// From the last firing of a steady sequence to where it accumulates.
@@ -96,15 +116,42 @@ static SltStatus accumulates(EngSim* sim, uint32_t transition) {
       sim, SLT_ERR_ZENO, DIAG_E0807, &t->span,
       "infinitely many events accumulate at t = %s: the transitions of '%.*s' to '%.*s' follow "
       "each other ever faster (ratio %s)",
-      eng_number(times->last + time_left(times)).text, STR_ARGS(a->name),
+      eng_short(times->last + time_left(times)).text, STR_ARGS(a->name),
       STR_ARGS(a->states[t->to].written->name), eng_number(times->ratio).text);
   eng_hint(sim, "the model says nothing about what comes after; add a state for it");
   return sim->error.status;
 }
 
+/// Go on from where a sequence accumulates: the time of the limit, not before it, and the states
+/// that the motion tends to. What comes there is decided by the rules of sliding. (A relay whose
+/// hysteresis vanishes.) What accumulates together ends together.
+static void follow_to_limit(EngSim* sim) {
+  EngStep* step = &sim->core.step;
+  if (!sim->core.contact.followed) return;
+  uint32_t transition = sim->core.contact.followed - 1;
+  const EngAccumulation* times = &sim->contact.accumulations[transition];
+  // one that alternates with it, or comes just before it, waits for it
+  if (times->last != sim->core.t || !has_accumulated(times, TOGETHER * NEARNESS)) return;
+  double late = LATE_ULPS * DBL_EPSILON * fabs(times->last) / (1.0 - times->ratio);
+  double way = time_left(times) + late;
+  step->limit = times->last + way;
+  step->to_limit = true;
+  sim->core.contact.followed = 0;
+  eng_trace_mark(sim, SLT_EVENT_ZENO, &sim->model->transitions[transition].span, (Str){NULL, 0});
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    EngAccumulation* other = &sim->contact.accumulations[i];
+    if (other->count < SUSPECT) continue;
+    if (fabs(other->last + time_left(other) - step->limit) > way) continue;
+    eng_dwell_until(sim, sim->model->transitions[i].automaton, step->limit);
+    other->count = 1;
+  }
+}
+
 bool eng_zeno_suspected(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (!sim->instant.transitions[i].fired_now || sim->contact.accumulations[i].count < 6) continue;
+    bool limit = sim->core.step.to_limit && sim->core.t >= sim->core.step.limit;
+    if (!sim->instant.transitions[i].fired_now) continue;
+    if (sim->contact.accumulations[i].count < (limit ? 1 : 6)) continue;
     accumulates(sim, i);
     return true;
   }
@@ -257,8 +304,9 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
   sim->contact.accumulating = MODEL_NONE;
   if (note_instead(sim)) return SLT_OK;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (sim->instant.transitions[i].fired_now)
-      note_firing(&sim->contact.accumulations[i], sim->core.t);
+    if (!sim->instant.transitions[i].fired_now) continue;
+    note_firing(&sim->contact.accumulations[i], sim->core.t);
+    follow_states(sim, i);
   }
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (!sim->instant.transitions[i].fired_now) continue;
@@ -297,7 +345,10 @@ SltStatus eng_zeno_conclude(EngSim* sim) {
     // an impact may wait for what comes to rest beside it
     bool impact = sim->contact.accumulating_impact;
     if (impact && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) return SLT_OK;
-    if (sim->options.zeno != SLT_ZENO_DWELL) return accumulates(sim, i);
+    if (sim->options.zeno != SLT_ZENO_DWELL) {
+      follow_to_limit(sim);
+      return SLT_OK;
+    }
     eng_dwell_begin(sim, automaton, DWELL_SHARE * (times->last - times->first));
   }
   forget(sim, automaton);

@@ -36,10 +36,11 @@ typedef struct EngContact {
 
 /// Closed contacts of a run, and what a snapshot keeps of them beside the array.
 typedef struct EngContacts {
-  uint32_t count;    // the first ones of sim->contact.closed
-  bool active;       // their reactions act: not while an instant is carried out
-  bool lifts;        // the segment ends because one of them does
-  double stiffness;  // rate at which gaps are drawn to zero, 1/time
+  uint32_t count;     // the first ones of sim->contact.closed
+  bool active;        // their reactions act: not while an instant is carried out
+  bool lifts;         // the segment ends because one of them does
+  double stiffness;   // rate at which gaps are drawn to zero, 1/time
+  uint32_t followed;  // 1 + the transition whose firings `at_firing` is about
 } EngContacts;
 
 /// Times of a transition: a geometric sequence as long as it is one.
@@ -57,8 +58,9 @@ typedef struct EngContactRoom {
   double* direction;               // how reactions act: see EngContact
   struct EngContactWork* work;     // NULL as long as none is closed
   EngAccumulation* accumulations;  // per transition
-  uint32_t accumulating;           // transition whose firings do in this instant; MODEL_NONE...
-  bool accumulating_impact;        // ... and whether it is an impact
+  double* at_firing;         // per state: its value at the last firing of core.contact.followed
+  uint32_t accumulating;     // transition whose firings do in this instant; MODEL_NONE...
+  bool accumulating_impact;  // ... and whether it is an impact
   double accuracy;  // of arcs that somebody else integrates, relative to their height; else 0
   bool holds;       // a contact was closed when the present instant began, and stays so
 } EngContactRoom;

@@ -71,6 +71,8 @@ typedef struct EngStep {
   double instant_t;    // time of the last instant that fired
   double first_bound;  // of the first step after it
   bool nudged;         // the equations have no values at the present point: go on along `tangent`
+  bool to_limit;       // events accumulate soon: the motion goes on along `tangent` until `limit`
+  double limit;
   uint32_t drifts;     // the last steps that were along the tangent
   double attraction;   // to surfaces slid along and closed contacts, 1/time; 0: not chosen yet
   double covered;      // step for which the scales of held states are known

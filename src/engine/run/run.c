@@ -72,7 +72,8 @@ static void restart_integration(EngSim* sim) {
   sim->core.segment.trial_pending = false;
   // A crossing is located up to rounding, so the point may lie a hair before the region in which
   // the equations that were entered have values; the motion was on its way there.
-  sim->core.step.nudged = stepper->trial.dense_ready && !has_values(sim) && states_unchanged(sim);
+  sim->core.step.nudged = !sim->core.step.to_limit && stepper->trial.dense_ready &&
+                          !has_values(sim) && states_unchanged(sim);
   if (sim->core.step.nudged) num_dense_derivative(stepper, sim->core.t, sim->values.tangent);
 }
 
@@ -185,7 +186,9 @@ static void leave_trial(EngSim* sim) {
 
 SltStatus eng_instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
   bool changed = false;
+  bool limit = sim->core.step.to_limit;
   SLT_TRY(eng_instant(sim, kind, &changed, fired));
+  if (limit) sim->core.step.to_limit = false;  // it is reached, or something else came before
   eng_local_prepare(sim);
   if (*fired) {
     sim->core.step.first_bound = FIRST_STEP * (sim->core.t - sim->core.step.instant_t);

@@ -232,6 +232,14 @@ static bool drifts_into_region(EngSim* sim) {
   return num_stepper_drift(sim->stepper, target, sim->values.tangent) >= 0;
 }
 
+/// The motion is followed to where events accumulate, past the events that do; `found`: others come
+/// before.
+static SltStatus drift_to_limit(EngSim* sim, bool* found) {
+  double target = fmin(sim->core.step.limit, eng_queue_next(sim));
+  SLT_TRY(num_stepper_drift(sim->stepper, target, sim->values.tangent));
+  return eng_detect(sim, sim->stepper->t, found);
+}
+
 /// Stages of a step have no values, however short it is, but the tangent leads to a point that has:
 /// a root sets out from its branch point (levels that begin equal, and flows between them that are
 /// roots of their differences: one level more in each step). The way there is a rounding of the
@@ -419,7 +427,11 @@ SltStatus eng_next_segment(EngSim* sim) {
     SLT_TRY(eng_detect(sim, core->t, &found));
   } else {
     eng_local_settle_active(sim);
-    if (!drifts_into_region(sim)) SLT_TRY(new_trial(sim, &found));
+    if (ENG_UNLIKELY(core->step.to_limit)) {
+      SLT_TRY(drift_to_limit(sim, &found));
+    } else if (!drifts_into_region(sim)) {
+      SLT_TRY(new_trial(sim, &found));
+    }
     core->segment.trial_pending = true;
   }
   core->segment.t0 = core->t;

@@ -233,6 +233,7 @@ static void lay_out_records(EngSim* sim, Carver* c) {
   sim->contact.accumulations = carve(c, m->transition_count, sizeof(EngAccumulation));
   size_t directions = 0;
   sim->contact.impact_count = count_impacts(m, &directions);
+  sim->contact.at_firing = carve(c, m->transition_count ? sim->values.n_max : 0, sizeof(double));
   sim->contact.closed = carve(c, sim->contact.impact_count, sizeof(EngContact));
   sim->contact.direction = carve(c, directions, sizeof(double));
   sim->instant.chatter = carve(c, m->automaton_count, sizeof(EngChatter));

@@ -52,6 +52,15 @@ static void keep(EngSim* sim, uint32_t automaton, double length) {
   sim->core.dwell.any = true;
 }
 
+void eng_dwell_until(EngSim* sim, uint32_t automaton, double t) {
+  EngChatter* c = &sim->instant.chatter[automaton];
+  c->dwelling = true;
+  c->released = false;
+  c->length = 0.0;
+  c->until = t;
+  find_end(sim);
+}
+
 void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
   EngChatter* c = &sim->instant.chatter[automaton];
   const ModelAutomaton* a = &sim->model->automata[automaton];
@@ -77,7 +86,7 @@ void eng_dwell_release_slow(EngSim* sim) {
     EngChatter* c = &sim->instant.chatter[a];
     if (!c->dwelling || sim->core.t < c->until) continue;
     c->dwelling = false;
-    c->released = true;
+    c->released = c->length > 0.0;
   }
 }
 

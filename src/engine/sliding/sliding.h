@@ -398,6 +398,8 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun);
 bool eng_dwell_undecided(EngSim* sim) __attribute__((cold));
 /// Keep the state of an automaton for `length` from now on.
 void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length);
+/// The automaton stays where it is until t, and is free again then.
+void eng_dwell_until(EngSim* sim, uint32_t automaton, double t);
 /// At the start of an instant: the automaton may move again if its time is over.
 void eng_dwell_release_slow(EngSim* sim);
 
