@@ -262,6 +262,9 @@ SltStatus num_stepper_reject(NumStepper* s) {
       }
     }
   }
+  if (s->scales.open) {
+    num_scale_reject(s);
+  }
   s->trial.pending = false;
   s->control.after_rejection = true;
   double least = h_floor(s);

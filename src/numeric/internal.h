@@ -121,6 +121,8 @@ void num_scale_absolute(NumStepper* s);
 /// A trial from a known point begins: absolute parts for components that have no scale yet, and
 /// above rounding.
 void num_scale_begin(NumStepper* s);
+/// A trial was rejected, and some components have no scale.
+void num_scale_reject(NumStepper* s);
 /// The trial moves a component that it could not test, and is too long for that.
 bool num_scale_too_far(const NumStepper* s);
 /// x was the state at a committed point: scales cover it.

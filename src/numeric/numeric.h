@@ -199,6 +199,8 @@ typedef struct NumScales {
   bool open;               // some component has no scale yet
   double* noise;           // per component: rounding of its rate, while noise_steps > 0
   uint32_t noise_steps;
+  double open_error;  // of the last rejected trial with components that have no scale
+  bool untested;      // shorter steps do not help them
 } NumScales;
 
 /// Fields are read-only outside the module, but for `control` and `stages`, which may be set

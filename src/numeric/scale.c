@@ -2,14 +2,16 @@
 //
 // Scales: what the components of the state measure, as far as the run has seen them. The absolute
 // part of the error weights is taken from them, so that results do not depend on the units of a
-// model. A component that has only been 0 so far has no scale: the distance it moves in the step is
-// used instead, and where even its rate is 0 the step is kept short, since its error cannot be
-// tested. A component that others hold near 0 moves by the rounding of its rate; while bounds of
-// that rounding are known, no weight is smaller.
+// model. A component that has only been 0 so far has no scale: where it ends is used instead.
+// Motion that sets out from 0 like a power of the time (a root at its branch point) has the same
+// relative error over any step: where shorter steps do not help it is not tested, and the step is
+// kept short. A component that others hold near 0 moves by the rounding of its rate; while bounds
+// of that rounding are known, no weight is smaller.
 #include "numeric/internal.h"
 
 #define NOISE_STEPS 64    // that a bound of the rounding is good for
 #define OPEN_STEP   1e-4  // longest step that is not tested, in times that others move by their scale
+#define OPEN_FALL   0.5  // of the error from one rejected trial to the next: less is no progress
 
 void num_scale_absolute(NumStepper* s) {
   if (!s->options.by_scale) {
@@ -24,14 +26,22 @@ void num_scale_absolute(NumStepper* s) {
   s->scales.open = open != 0;
 }
 
-/// Components without a scale: the way they go in the step stands for it.
+/// Components without a scale: the way they go in the step stands for it, or the way to its end.
 static void weigh_open(NumStepper* s) {
   for (uint32_t i = 0; i < s->n; i++) {
     double way = num_abs(s->trial.h * s->trial.f0[i]);
     if (!(s->scales.value[i] > 0.0)) {
-      s->atol[i] = way > 0.0 ? s->options.rtol * way : (double)INFINITY;
+      s->atol[i] = way > 0.0 || !s->scales.untested ? num_max(s->options.rtol * way, DBL_MIN)
+                                                    : (double)INFINITY;
     }
   }
+}
+
+void num_scale_reject(NumStepper* s) {
+  // an error that follows the order of the method falls far more
+  bool hopeless = s->control.after_rejection && s->trial.error > OPEN_FALL * s->scales.open_error;
+  s->scales.untested = s->scales.open && (s->scales.untested || hopeless);
+  s->scales.open_error = s->trial.error;
 }
 
 void num_scale_begin(NumStepper* s) {
@@ -109,6 +119,7 @@ void num_stepper_cover(NumStepper* s, const double* size) {
 
 void num_scale_note(NumStepper* s, const double* x) {
   bool quiet = s->scales.noise_steps == 1;
+  s->scales.untested = false;
   s->scales.noise_steps -= s->scales.noise_steps > 0;
   if (outgrown(s, x) || quiet) {
     cover(s, x);

@@ -3,6 +3,7 @@
 """Truth at a boundary: as written at the start and where values were set, then where the flow leads, at the same
 time; counters beside surfaces; what the last instant of a run keeps."""
 import json
+import math
 import os
 import sys
 import unittest
@@ -100,6 +101,20 @@ class Boundaries(cli_case.CliCase):
             resets = [r for r in records if r["changed"].get("p")]
             self.assertAlmostEqual(len(resets), 0.5 / step, delta=2)
             self.assertTrue(all(-1e-6 * c <= r["p"] <= 0.5 * c for r in rows))
+
+    # ---- motion that sets out from zero --------------------------------------------------------
+
+    def test_the_first_step_from_zero_is_tested(self):
+        # at the start, at an event and released from a constraint, all with a rate of zero there
+        begin = math.asin(2/3)/2
+        exact = 0.75*(math.cos(2*begin) - math.cos(1.2)) - (0.6 - begin)
+        for unit in (1.0, 1e-9, 3e7):
+            force = f"{unit!r}*(1.5*sin(2*time) - 1)"
+            for text in (f"v' = {force} + N; v(t0) = 0;\nb: v = 0; state go [N <= 0] {{ b: N = 0; }} from init;\n",
+                         f"v' = if(b.go, {force}, 0); v(t0) = 0;\nautomaton b {{ state go [{force} >= 0] {{}} from init; }}\n",
+                         f"v' = max({force}, 0); v(t0) = 0;\n"):
+                rows, _, _ = self.run_model(text, until="0.6", samples="1")
+                self.assertAlmostEqual(rows[-1]["v"]/unit, exact, delta=1e-6*exact, msg=text)
 
     # ---- gotos and stops -----------------------------------------------------------------------
 
