@@ -116,6 +116,15 @@ class Boundaries(cli_case.CliCase):
                 rows, _, _ = self.run_model(text, until="0.6", samples="1")
                 self.assertAlmostEqual(rows[-1]["v"]/unit, exact, delta=1e-6*exact, msg=text)
 
+    def test_schedules_that_rounding_tells_apart_are_one_instant(self):
+        for unit in (1.0, 1e-12, 1e6):
+            text = f"n(t0) = 0; m(t0) = 0; both(t0) = 0; last(t0) = -1;\n" \
+                   f"at 0 each {0.1*unit!r} repeat * priority 2 {{ set n = n + 1, last = time; }}\n" \
+                   f"at 0 each {0.3*unit!r} repeat * {{ set m = m + 1, both = both + if(last == time, 1, 0); }}\n" \
+                   f"experiment {{ end = {7.3*unit!r}; }}\n"
+            rows, _, _ = self.run_model(text, until=repr(7.3*unit), samples="1")
+            self.assertEqual((rows[-1]["n"], rows[-1]["m"], rows[-1]["both"]), (74, 25, 25))
+
     # ---- gotos and stops -----------------------------------------------------------------------
 
     def test_gotos_go_in_the_order_of_the_text(self):

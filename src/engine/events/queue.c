@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
 // Time events. Firing k of a schedule is at start + k*period, one multiplication and one addition,
-// so a million ticks do not drift.
+// so a million ticks do not drift. Times that rounding alone tells apart (3*0.1 and 0.3) are one.
 #include "engine/run/run.h"
 
+#include <float.h>
 #include <math.h>
+
+#define SAME_ULPS 4.0  // roundings between times that are one
 
 static double tick_time(const EngSchedule* schedule) {
   return schedule->start + (double)schedule->fired * schedule->period;
+}
+
+/// Whether two times are one, with respect to the numbers that a tick is computed from.
+static bool is_same_time(const EngSchedule* schedule, double a, double b) {
+  double terms = fmax(fabs(schedule->start), (double)schedule->fired * schedule->period);
+  return fabs(a - b) <= SAME_ULPS * DBL_EPSILON * fmax(terms, fabs(b));
 }
 
 /// Set up the next firing, or switch the schedule off.
@@ -17,6 +26,9 @@ static void schedule_next(EngSim* sim, uint32_t index) {
   bool more = schedule->fired == 0 || model->periodic;
   schedule->active = more && (model->count < 0 || schedule->fired < model->count);
   schedule->next = schedule->active ? tick_time(schedule) : (double)INFINITY;
+  // the last tick of an experiment is not lost to rounding
+  if (is_same_time(schedule, schedule->next, sim->options.t_end))
+    schedule->next = sim->options.t_end;
 }
 
 static void find_next(EngSim* sim) {
@@ -89,7 +101,8 @@ SltStatus eng_queue_take(EngSim* sim, double t) {
   sim->events.due_count = 0;
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
     EngSchedule* schedule = &sim->instant.schedules[i];
-    if (!schedule->active || schedule->next > t) continue;
+    if (!schedule->active) continue;
+    if (schedule->next > t && !is_same_time(schedule, schedule->next, t)) continue;
     schedule->fired++;
     schedule_next(sim, i);
     if (schedule->next <= t) return fail_period(sim, i, t);
