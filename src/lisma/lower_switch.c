@@ -4,10 +4,12 @@
 //
 // abs, min, max and if(c, a, b) select between smooth pieces by the state of a switch, an automaton
 // of two states that follows a condition. floor, ceil and mod have a piece per whole number: a
-// hidden discrete variable n holds the number of the piece, and two hidden transitions move it when
-// the argument leaves [n, n + 1). A linear table works in the same way with its knots. So the
-// equations of a mode are smooth, and every kink and jump is an event.
+// hidden discrete variable holds the whole number next to the argument, two hidden transitions move
+// it, and a switch tells on which side of it the argument is. A linear table numbers its pieces in
+// the same way. So the equations of a mode are smooth, and every kink and jump is an event.
 #include "lisma/lower.h"
+
+#define CELL_REACH 0.75  // from its whole number, within which an argument belongs to it
 
 static Value number_of(ExprId e, unsigned flags) {
   return (Value){.e = e, .type = VALUE_NUMBER, .flags = (uint8_t)flags};
@@ -156,26 +158,27 @@ static uint32_t add_cell(Lower* l, const char* prefix, ExprId start, Span span) 
   return var;
 }
 
-/// The variable n with n <= u < n + 1.
-static ExprId floor_cell(Lower* l, ExprId u, Span span) {
+/// floor(u). A hidden variable m is the whole number next to u, and moves only well away from it,
+/// where floor has no jump; the jump at m is a switch like any other, so that motion may slide along
+/// it.
+static ExprId located_floor(Lower* l, ExprId u, Span span) {
   IrTerm term = lower_snapshot(l, u);
   const Shared* known = lower_find_shared(l, &l->terms.cells, term, 0);
-  if (known) return ir_term_var(&l->terms.builder, known->index, 0, IR_NOW);
-
-  ExprId whole = lower_op(l, IR_FLOOR, u, (ExprId){0});
-  uint32_t var = add_cell(l, "floor", whole, span);
-  uint32_t automaton = l->m->automata.count - 1;
-  lower_add_shared(l, &l->terms.cells, term, 0, var);
-
-  // at least one step each time, whatever rounding says about u
-  ExprId n = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
-  ExprId above = lower_op(l, IR_ADD, n, number(l, 1.0));
-  ExprId below = lower_op(l, IR_SUB, n, number(l, 1.0));
-  add_cell_transition(l, automaton, guard_atom(l, IR_GE, u, above, span), var,
-                      lower_op(l, IR_MAX, whole, above), span);
-  add_cell_transition(l, automaton, guard_atom(l, IR_LT, u, n, span), var,
-                      lower_op(l, IR_MIN, whole, below), span);
-  return n;
+  uint32_t var = known ? known->index : 0;
+  if (!known) {
+    ExprId nearest = lower_op(l, IR_FLOOR, lower_op(l, IR_ADD, u, number(l, 0.5)), (ExprId){0});
+    var = add_cell(l, "floor", nearest, span);
+    uint32_t automaton = l->m->automata.count - 1;
+    lower_add_shared(l, &l->terms.cells, term, 0, var);
+    ExprId m = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
+    ExprId above = lower_op(l, IR_ADD, m, number(l, CELL_REACH));
+    ExprId below = lower_op(l, IR_SUB, m, number(l, CELL_REACH));
+    add_cell_transition(l, automaton, guard_atom(l, IR_GE, u, above, span), var, nearest, span);
+    add_cell_transition(l, automaton, guard_atom(l, IR_LT, u, below, span), var, nearest, span);
+  }
+  ExprId m = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
+  ExprId reached = relation_switch(l, IR_GE, u, m, false, span);
+  return select(l, reached, m, lower_op(l, IR_SUB, m, number(l, 1.0)));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -199,15 +202,15 @@ static ExprId located_function(Lower* l, IrOp op, const Value* args, Span span) 
   case IR_MIN: return select(l, relation_switch(l, IR_LE, a, args[1].e, true, span), a, args[1].e);
   case IR_MAX: return select(l, relation_switch(l, IR_LE, a, args[1].e, true, span), args[1].e, a);
   case IR_SIGN: return located_sign(l, a, span);
-  case IR_FLOOR: return floor_cell(l, a, span);
+  case IR_FLOOR: return located_floor(l, a, span);
   case IR_CEIL: {
-    ExprId n = floor_cell(l, lower_op(l, IR_NEG, a, (ExprId){0}), span);
+    ExprId n = located_floor(l, lower_op(l, IR_NEG, a, (ExprId){0}), span);
     return lower_op(l, IR_NEG, n, (ExprId){0});
   }
   default: break;
   }
   // mod: a - b*floor(a/b)
-  ExprId n = floor_cell(l, lower_op(l, IR_DIV, a, args[1].e), span);
+  ExprId n = located_floor(l, lower_op(l, IR_DIV, a, args[1].e), span);
   return lower_op(l, IR_SUB, a, lower_op(l, IR_MUL, args[1].e, n));
 }
 

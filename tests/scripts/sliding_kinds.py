@@ -49,6 +49,21 @@ class Kinds(cli_case.CliCase):
                     self.assertAlmostEqual(row["d"] / size, exact / size, delta=2e-3)
                     self.assertEqual(self.slides(records), [])
 
+    def test_staircases_are_slid_along(self):
+        # flows that point at a step of floor and its kin: where the motion comes to rest
+        cases = (("0.5 - floor(x)", 1.7, 1.0), ("0.5 - floor(x)", 0.2, 1.0), ("-0.5 - floor(x)", 3.3, 0.0),
+                 ("0.5 - ceil(x)", -1.4, 0.0), ("0.5 - ceil(x)", 4.1, 0.0), ("mod(x, 1) - 0.5", 0.7, 1.0),
+                 ("mod(x, 1) - 0.5", 0.3, 0.0), ("0.3 - round(x)", 0.0, 0.5), ("-2.5 - trunc(x)", 1.1, -3.0))
+        for flow, start, rest in cases:
+            for unit, copies in ((1.0, 1), (1e-9, 1), (4e6, 3)):
+                scaled = flow.replace("x", f"(x_[i]/{unit!r})")
+                text = f"for i = 1:{copies} {{ x_[i]' = {unit!r}*({scaled}); x_[i](t0) = {start*unit!r}; }}\n"
+                with self.subTest(text):
+                    row, steps, records, _ = self.run_text(text, 20.0)
+                    self.assertAlmostEqual(row[f"x_{copies}"]/unit, rest, delta=1e-6)
+                    self.assertTrue(self.slides(records))
+                    self.assertLess(steps, 300)
+
     def test_a_ladder_of_diodes(self):
         rng = random.Random(3)
         for stages in (2, 4, 6):

@@ -330,9 +330,8 @@ TEST(cells_of_floor) {
     CHECK(var->hidden == (var->kind == IR_VAR_DISCRETE), "cells are hidden and discrete");
   }
   Str out = printed(&arena, &c.m);
-  CHECK(contains(out, "(t0) = floor(2*x)"), "first cell");
-  CHECK(contains(out, ":= max(floor(2*x), "), "upwards");
-  CHECK(contains(out, ":= min(floor(2*x), "), "downwards");
+  CHECK(contains(out, "(t0) = floor(2*x + 0.5)"), "first cell");
+  CHECK(contains(out, ":= floor(2*x + 0.5)"), "moves to the nearest");
   arena_free(&arena);
 }
 

@@ -16,6 +16,7 @@
 #define AT_ZERO \
   100.0  // weights of a state held at zero: errors of several steps, and of few among many
 #define PROBE        1e-2  // distance of the points beside the present one, in sizes of the states
+#define NEXT_TO_ZERO 0x1p-200
 #define SAME_SURFACE 1e-9  // relative difference of the ratios
 #define BESIDE       1e-3  // g of what vanishes here is that much smaller than beside
 
@@ -46,8 +47,9 @@ void slide_probe_point(const EngSim* sim, uint32_t point, double* x) {
   }
   for (uint32_t i = 0; i < n; i++) {
     double by = probe_distance(sim, i);
-    // of a state that has always been zero no size is known
-    if (!(by > 0.0)) by = largest > 0.0 ? largest : 1.0;
+    // of a state that has always been zero no size is known: where all have, relations that vanish
+    // only here are told from others next to it
+    if (!(by > 0.0)) by = largest > 0.0 ? largest : NEXT_TO_ZERO;
     x[i] = sim->x[i] + wobble(i, point) * by;
   }
 }
