@@ -18,7 +18,6 @@
 
 #define SAFETY             0.9
 #define GROWTH_MAX         5.0
-#define GROWTH_AT_REST     625.0  // where nothing moves
 #define SHRINK_MIN         0.2
 #define SHRINK_FAILED      0.25
 #define SHRINK_AGAIN       0.4
@@ -137,29 +136,13 @@ static bool looks_for_stiffness(const NumStepper* s) {
   return s->control.stiff_hits > 0 || s->counters.steps % LOOK_EVERY == 0;
 }
 
-/// By how much a step may be longer than the last one. Where nothing has moved in it, its length
-/// tells nothing about the motion to come, and that it was short is mostly caution at a start.
-static double most_growth(const NumStepper* s) {
-  if (s->control.after_rejection) {
-    return 1.0;
-  }
-  if (s->error_squared > 0.0) {
-    return GROWTH_MAX;
-  }
-  bool rests = true;
-  for (uint32_t i = 0; rests && i < s->n; i++) {
-    rests = s->trial.x[i] == s->trial.x0[i] && s->trial.f0[i] == 0.0;
-  }
-  return rests ? GROWTH_AT_REST : GROWTH_MAX;
-}
-
 static Proposal propose(const NumStepper* s) {
   const NumKernel* kernel = s->method->kernel;
   const double h = s->trial.h;
   const double wanted = s->h_wanted;
   const double q = kernel->error_exponent;
   const double error = num_max(s->error_squared, ERROR_FLOOR * ERROR_FLOOR);
-  const double growth = most_growth(s);
+  const double growth = s->control.after_rejection ? 1.0 : GROWTH_MAX;
   Proposal p = {.lambda = -1.0, .whole = h >= 0.99 * wanted};
   p.error_log2 = 0.5 * control_log2(error);
   double reference = p.whole ? h : wanted;  // growth beyond it is subject to stability

@@ -49,6 +49,16 @@ class Kinds(cli_case.CliCase):
                     self.assertAlmostEqual(row["d"] / size, exact / size, delta=2e-3)
                     self.assertEqual(self.slides(records), [])
 
+    def test_blocks_that_begin_sticking_on_a_belt(self):
+        # a straight motion until the spring pulls harder than the friction, at x = 1 and t = 5; then x'' = 1 - x
+        exact = (1 + 0.2*math.sin(3), 0.2*math.cos(3))
+        for unit in (1.0, 1e-9, 1e6):
+            for friction in (f"if(v < {0.2*unit!r}, {unit!r}, -{unit!r})", f"{unit!r}*sign({0.2*unit!r} - v)"):
+                with self.subTest(friction):
+                    row, _, _, _ = self.run_text(f"x' = v; v' = -x + {friction}; x(t0) = 0; v(t0) = {0.2*unit!r};\n", 8.0)
+                    self.assertAlmostEqual(row["x"]/unit, exact[0], delta=1e-5)
+                    self.assertAlmostEqual(row["v"]/unit, exact[1], delta=1e-5)
+
     def test_staircases_are_slid_along(self):
         # flows that point at a step of floor and its kin: where the motion comes to rest
         cases = (("0.5 - floor(x)", 1.7, 1.0), ("0.5 - floor(x)", 0.2, 1.0), ("-0.5 - floor(x)", 3.3, 0.0),

@@ -180,9 +180,23 @@ static void enclose_rates(EngSim* sim, double* pad, double* noise, ModelDual* ro
   }
 }
 
+/// The next step, as long as one flow alone would not take all states out of their scales within
+/// it: along surfaces a straight motion has steps of any length.
+static double time_of_flow(const EngSim* sim, const double* flow) {
+  const NumStepper* stepper = sim->stepper;
+  double longest = 0.0;
+  for (uint32_t i = 0; i < stepper->n; i++) {
+    double time = stepper->scales.value[i] / fabs(flow[i]);
+    if (isfinite(time)) longest = fmax(longest, time);
+  }
+  if (!(longest > 0.0)) longest = eng_horizon(sim);
+  return longest > 0.0 ? fmin(stepper->control.h_next, longest) : stepper->control.h_next;
+}
+
 /// A state that opposing flows hold has a scale though it does not move: a part of the way that one
-/// of them alone would take it in a step. Within the tolerance of that it may be off.
-static void cover_held(EngSim* sim, double* pad, ModelDual* room) {
+/// of them alone would take it in a step, which is returned. Within the tolerance of that it may be
+/// off.
+static double cover_held(EngSim* sim, double* pad, ModelDual* room) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   const NumStepper* stepper = sim->stepper;
   double* regs = (double*)room;
@@ -190,16 +204,17 @@ static void cover_held(EngSim* sim, double* pad, ModelDual* room) {
   model_program_bind(rhs, sim->env, regs);
   model_program_guess(rhs, sim->values.guess, regs);
   model_program_run(rhs, &sim->values.flow_context, regs, stepper->t, stepper->x, flow);
+  double time = time_of_flow(sim, flow);
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    double way = HELD_SHARE * stepper->control.h_next * fabs(flow[i]);
+    double way = HELD_SHARE * time * fabs(flow[i]);
     pad[i] = isfinite(way) ? way : 0.0;
   }
   num_stepper_cover(sim->stepper, pad);
+  return time;
 }
 
 /// What the noise of rates does to held states in a step is part of their scales as well.
-static void cover_noise(EngSim* sim, const double* noise, double* size) {
-  const double h = sim->stepper->control.h_next;
+static void cover_noise(EngSim* sim, double h, const double* noise, double* size) {
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
     double least = NUM_NOISE_SHARE * h * noise[i] / (NUM_SCALE_SHARE * sim->options.rtol);
     size[i] = isfinite(least) ? least : 0.0;
@@ -222,14 +237,14 @@ bool eng_scales_raise(EngSim* sim) {
   memset(pad, 0, n * sizeof *pad);
   enclose_rates(sim, pad, noise, room);
   memset(pad, 0, n * sizeof *pad);
-  if (held) cover_held(sim, pad, room);
+  if (held) h = cover_held(sim, pad, room);
   // what rounding does to a velocity it does to the position a step later
   for (uint32_t i = 0; i < n; i++) {
     pad[i] = fmax(h * noise[i], NUM_SCALE_SHARE * sim->options.rtol * pad[i]);
   }
   enclose_rates(sim, pad, noise, room);
-  if (held) cover_noise(sim, noise, pad);
-  sim->core.step.covered = held ? h : 0.0;
+  if (held) cover_noise(sim, h, noise, pad);
+  sim->core.step.covered = held ? stepper->control.h_next : 0.0;
   bool raised = false;
   for (uint32_t i = 0; i < n; i++) {
     raised = raised || h * noise[i] > stepper->atol[i];
