@@ -316,17 +316,16 @@ static bool was_moved(EngSim* sim, uint32_t index, double g) {
   if (sim->instant.at_start) return true;
   if (only_impulses(sim)) return false;
   if (!isnan(before)) return fabs(g - before) > fmax(instant_rho(sim, index), sim->atoms[id].eps);
-  bool computed = false;
   for (uint32_t k = 0; k < model->read_count; k++) {
     const ModelRead* read = &model->reads[k];
     uint32_t env = sim->model->vars[read->var].env + read->order;
     double size = fmax(fabs(sim->env[env]), fabs(sim->values.before[env]));
     double move = fabs(sim->env[env] - sim->values.before[env]);
-    if (!(move > READ_ULPS * DBL_EPSILON * size)) continue;
-    if (!sim->values.computed[env]) return true;
-    computed = true;
+    bool kept = sim->values.computed[env] && released_constraint(sim);
+    double rounding = kept ? instant_rho(sim, index) : 0.0;
+    if (move > fmax(READ_ULPS * DBL_EPSILON * size, rounding)) return true;
   }
-  return computed && fabs(g - eng_g_before(sim, index)) > instant_rho(sim, index);
+  return false;
 }
 
 /// The rates of the mode's own flow, into probe.x.

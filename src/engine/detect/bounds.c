@@ -72,13 +72,6 @@ static ModelDual state_before(const void* user, uint32_t state) {
   return (ModelDual){{x, x}, {rate, rate}};
 }
 
-/// The values from before the instant.
-static ModelDual value_before(const void* user, uint32_t state) {
-  const EngSim* sim = ((const Box*)user)->sim;
-  double x = sim->values.before[sim->core.mode->state_env[state]];
-  return (ModelDual){{x, x}, {0.0, 0.0}};
-}
-
 /// g and its slope over the states as `dual` gives them; time is off by its rounding.
 static ModelDual enclose_g(EngSim* sim, uint32_t index, ModelStateDualFn* dual, Box box) {
   const ModelMode* mode = sim->core.mode;
@@ -139,11 +132,6 @@ double eng_slope_before(EngSim* sim, uint32_t index) {
   ModelInterval slope = enclose_g(sim, index, state_before, (Box){sim, NULL}).d;
   bool sure = slope.lo > 0.0 || slope.hi < 0.0;
   return sure && isfinite(slope.lo) && isfinite(slope.hi) ? 0.5 * (slope.lo + slope.hi) : 0.0;
-}
-
-double eng_g_before(EngSim* sim, uint32_t index) {
-  ModelInterval g = enclose_g(sim, index, value_before, (Box){sim, NULL}).v;
-  return 0.5 * (g.lo + g.hi);
 }
 
 double eng_window(EngSim* sim, uint32_t index) {

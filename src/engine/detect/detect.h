@@ -253,8 +253,6 @@ bool eng_atom_was_turned(EngSim* sim, uint32_t id);
 double eng_impulse_rho(EngSim* sim, uint32_t index);
 /// Slope of g here along the flow from before the present instant; 0 where rounding hides it.
 double eng_slope_before(EngSim* sim, uint32_t index);
-/// g with the values of the states from before the present instant.
-double eng_g_before(EngSim* sim, uint32_t index);
 /// Half width of the window around zero of a relation that asks for one without a size.
 double eng_window(EngSim* sim, uint32_t index);
 /// Latched truths into the environment, after it was used for other modes.
