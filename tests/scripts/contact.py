@@ -649,6 +649,30 @@ experiment { end = 2; rtol = 1e-8; }
                 for i in range(1, copies + 1):
                     self.assertAlmostEqual(rows[-1][f"y_{i}"]/unit, height - 4.9*0.1**2, delta=1e-8)
 
+    def test_what_is_assigned_stays_where_a_constraint_lets_go(self):
+        """A reset meets a constraint that cannot hold it: the contact, the friction or the clutch lets go, and the value
+        that was assigned is the one that the motion goes on with."""
+        leap = "y_[i]' = v_[i];  y_[i](t0) = 0;  v_[i]' = -9.8*S + N_[i];  v_[i](t0) = 0;\n" \
+            "contact b_[i] { gap = y_[i]; force = N_[i]; %s }\n"
+        kick = "y_[i]' = v_[i];  y_[i](t0) = 0;  v_[i]' = F_[i];  v_[i](t0) = 0;  w_[i](t0) = 0;\n" \
+            "friction f_[i] { velocity = v_[i] - w_[i]; force = F_[i]; kinetic = S; }\n"
+        clutch = "y_[i]' = S - M_[i];  2*v_[i]' = M_[i] - 0.5*S;  y_[i](t0) = 0;  v_[i](t0) = 0;  l_[i]: M_[i] = 0;\n" \
+            "automaton c_[i] { state on [y_[i] >= v_[i]] { l_[i]: y_[i] = v_[i]; } from init, off;\n" \
+            "state off [M_[i] < 0] {} from on; }\n"
+        at, by = "at 1 { set %s; }\n", "automaton k_[i] { state kick [time >= 1] { set %s; } from init; }\n"
+        cases = [(leap % e, when % "v_[i] = 3*S", 0.6 - 4.9*0.2**2, 3 - 9.8*0.2)
+                 for e in ("", "restitution = 0.5;") for when in (at, by)]
+        cases += [(kick, when % "v_[i] = 2*S", 0.4 - 0.5*0.2**2, 1.8) for when in (at, by)]
+        cases += [(kick, when % "w_[i] = 2*S", 0.5*0.2**2, 0.2) for when in (at, by)]
+        cases += [(clutch, when % "v_[i] = 5*S", 0.5/3 + 0.2, 4.95) for when in (at, by)]
+        for (model, reset, y, v), (unit, copies) in zip(cases*2, itertools.cycle(((1, 1), (1e-9, 2), (1e7, 7)))):
+            rows, records, _ = self.run_model(
+                f"const S = {unit};\nfor i = 1:{copies} {{\n{model}{reset}}}\n", "--until", "1.2", "--samples", "1",
+                "--event-rows", "none")
+            for i in range(1, copies + 1):
+                self.assertAlmostEqual(rows[-1][f"y_{i}"]/unit, y, delta=1e-6)
+                self.assertAlmostEqual(rows[-1][f"v_{i}"]/unit, v, delta=1e-6)
+
     def test_contacts_of_one_guard(self):
         """Walls joined by `||`, or given by two transitions to one state, whose resets tell them apart: each closes by
         itself, is struck by itself and ends by itself."""

@@ -214,6 +214,16 @@ SltStatus events_leave_surface(EngSim* sim, bool* any) {
 
 // ---- time events --------------------------------------------------------------------------------
 
+/// What an `at` assigns belongs to no candidate, and stays when one is rejected.
+static SltStatus assign_scheduled(EngSim* sim, const ModelSchedule* schedule, uint32_t record) {
+  SLT_TRY(events_queue_group(sim, schedule->action_begin, schedule->action_count, record));
+  SLT_TRY(events_assign(sim));
+  for (uint32_t i = 0; i < sim->events.assigned_count; i++) {
+    sim->events.assigned[i].memory = true;
+  }
+  return SLT_OK;
+}
+
 /// What an `at` assigns comes first, then what the states assign that it enters, in the order of
 /// the text: each reads what was assigned before it.
 static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) {
@@ -228,17 +238,14 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
   if (schedule->goto_count == 0) {
     uint32_t record =
         eng_trace_schedule(sim, index, MODEL_NONE, MODEL_NONE, MODEL_NONE, *iteration);
-    SLT_TRY(events_queue_group(sim, schedule->action_begin, schedule->action_count, record));
+    SLT_TRY(assign_scheduled(sim, schedule, record));
   }
   for (uint32_t i = 0; i < schedule->goto_count; i++) {
     uint32_t a = schedule->gotos[i].automaton;
     uint32_t to = schedule->gotos[i].state;
     const ModelState* state = &sim->model->automata[a].states[to];
     uint32_t record = eng_trace_schedule(sim, index, a, sim->state[a], to, *iteration);
-    if (i == 0) {
-      SLT_TRY(events_queue_group(sim, schedule->action_begin, schedule->action_count, record));
-      SLT_TRY(events_assign(sim));
-    }
+    if (i == 0) SLT_TRY(assign_scheduled(sim, schedule, record));
     events_enter_state(sim, a, to);
     SLT_TRY(events_queue_group(sim, state->action_begin, state->action_count, record));
     SLT_TRY(events_assign(sim));

@@ -139,6 +139,16 @@ static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const Mo
   return false;
 }
 
+/// The same where it asks for an impulse: what was assigned meets equations that held before it.
+static bool reads_impulse(EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t index = eng_atom_place(sim->core.mode, guard->atoms[i]);
+    bool truth = false;
+    if (index != MODEL_NONE && eng_impulse_truth(sim, index, &truth)) return true;
+  }
+  return false;
+}
+
 /// Switches follow the candidate, and so do the pieces of floor() and its kin: guards are asked for
 /// values that are what they say. `quiet`: nothing is enabled at all.
 static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
@@ -172,6 +182,7 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
                                   uint32_t iteration, uint32_t* fired) {
   Events* events = &sim->events;
   *fired = 0;
+  bool dropped = false;
   uint32_t count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &count);
   for (uint32_t n = 0; n < count; n++) {
@@ -180,11 +191,15 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) continue;
     uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
-    if (!reads_candidate(sim, &sim->model->transitions[transition].guard, from)) continue;
-    if (*fired == 0) {
+    const ModelGuard* guard = &sim->model->transitions[transition].guard;
+    bool reads = reads_candidate(sim, guard, from);
+    if (!reads && !reads_impulse(sim, guard)) continue;
+    // equations that were there before leave what has been assigned
+    if (reads && !dropped) {
       eng_trace_mythical(sim, first);
       events_drop_assigned(sim);
       sim->core.stop_wanted = false;
+      dropped = true;
     }
     SLT_TRY(eng_fire_transition(sim, transition, iteration));
     (*fired)++;
