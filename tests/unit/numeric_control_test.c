@@ -258,6 +258,42 @@ TEST(the_larger_pair_knows_the_error_of_the_smaller) {
   CHECK(compared > 150, "and mostly close");
 }
 
+/// Run the oscillator with the pair that num_pairs_weigh() asks for; evaluations it took.
+static uint64_t run_pairs(NumPairs* pairs, bool undisturbed) {
+  NumOptions options = num_options();
+  options.by_scale = true;
+  double x[2] = {1.0, 0.0};
+  const NumMethod* methods[] = {num_method_find(STR_LIT("dp54")),
+                                num_method_find(STR_LIT("dop853"))};
+  NumStepper* s = make("dop853", 2, oscillator, &options, x);
+  num_stepper_switch(s, methods[0]);
+  CHECK(num_stepper_choose_h(s, 300.0, (double)INFINITY) == SLT_OK, "first step");
+  while (s->t < 300.0) {
+    const NumMethod* method = methods[num_pairs_weigh(pairs, s, undisturbed)];
+    if (method != s->method) num_stepper_switch(s, method);
+    CHECK(num_stepper_attempt(s, s->t + s->control.h_next) == SLT_OK, "attempt");
+    if (s->trial.error > 1.0) {
+      CHECK(num_stepper_reject(s) == SLT_OK, "reject");
+    } else {
+      num_stepper_accept(s);
+    }
+  }
+  CHECK(fabs(s->x[0] - cos(s->t)) < 1e-3, "value");
+  uint64_t count = s->counters.rhs;
+  free(s);
+  return count;
+}
+
+TEST(the_larger_pair_stays_where_it_goes_farther) {
+  NumPairs calm = {0};
+  NumPairs disturbed = {0};
+  uint64_t with = run_pairs(&calm, true);
+  uint64_t without = run_pairs(&disturbed, false);
+  CHECK(calm.phase == NUM_PAIR_LARGER && calm.patience == 0, "in use");
+  CHECK(disturbed.phase == NUM_PAIR_SMALLER, "not tried");
+  CHECK(with < 0.7 * (double)without, "evaluations");
+}
+
 TEST(tolerance_per_component) {
   double atol[2] = {1e-3, 1e-12};
   NumOptions options = num_options();
@@ -315,7 +351,8 @@ TEST(first_step) {
   CHECK(num_stepper_attempt(s, s->control.h_next) == SLT_OK && s->trial.error < 1.0, "fits");
   CHECK(s->counters.rhs == 2 + 6, "f is kept");
   num_stepper_start(s, 0.0, 2, x, NULL);
-  CHECK(num_stepper_choose_h(s, 1e-6, (double)INFINITY) == SLT_OK && s->control.h_next == 1e-6, "bounded");
+  CHECK(num_stepper_choose_h(s, 1e-6, (double)INFINITY) == SLT_OK && s->control.h_next == 1e-6,
+        "bounded");
   free(s);
 
   // f exists only close to the start: the probe moves there
