@@ -28,10 +28,12 @@ static void rhs_of_lanes(void* user, const double* t, const double* x, double* d
                           dx);
 }
 
-/// Whether the run can take a lane beside the first one.
-static bool takes_lane(SltSim* sim, const ModelMode* mode, EngTrialAhead* trial) {
+/// Whether the run can take a lane beside the first one; NULL: it would be that.
+static bool takes_lane(SltSim* sim, const EngTrialAhead* first, EngTrialAhead* trial) {
   if (!sim || sim->exchange || !eng_trial_ahead(sim->engine, trial)) return false;
-  if (mode && trial->mode != mode) return false;
+  bool alike =
+      !first || (trial->mode == first->mode && trial->stepper->method == first->stepper->method);
+  if (!alike) return false;
   const ModelProgram* rhs = &trial->mode->rhs;
   // compiled code is faster one by one
   bool compiled =
@@ -60,13 +62,13 @@ uint32_t slt_sims_prepare(SltSim* const* sims, uint32_t count) {
   SltSim* first = NULL;
   for (uint32_t i = 0; sims && i < count && lanes.count < NUM_LANES; i++) {
     EngTrialAhead* trial = &lanes.trial[lanes.count];
-    if (!takes_lane(sims[i], first ? lanes.trial[0].mode : NULL, trial)) continue;
+    if (!takes_lane(sims[i], first ? &lanes.trial[0] : NULL, trial)) continue;
     if (!first) first = sims[i];
     lanes.lane[lanes.count++] = (NumLane){.stepper = trial->stepper, .target = trial->target};
   }
   if (lanes.count < LEAST_LANES) return 0;
   const ModelMode* mode = lanes.trial[0].mode;
-  size_t rows = num_lanes_room(mode->state_count);
+  size_t rows = num_lanes_room(lanes.lane[0].stepper);
   size_t regs = base_mul_size(mode->rhs.reg_count, NUM_LANES);
   double* room = lane_room(first, base_add_size(rows, regs));
   if (!room) return 0;

@@ -16,6 +16,11 @@
 #define ERK_NEXT(j, a)  +(a)*k##j[i]
 #define ERK_SUM(LIST)   (LIST(ERK_FIRST, ERK_NEXT))
 
+/// A row of a tableau as numbers.
+#define ERK_TERM(j, a)      {j, a},
+#define ERK_COUNT(j, a)     +1
+#define ERK_ROW(j, c, LIST) {c, 0 LIST(ERK_COUNT, ERK_COUNT), {LIST(ERK_TERM, ERK_TERM)}},
+
 /// Row of stage j = 2, 3, ...
 static inline double* erk_k(const NumStepper* s, uint32_t j) {
   return s->k + (size_t)(j - 2) * s->n_max;

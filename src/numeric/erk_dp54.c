@@ -3,10 +3,7 @@
 // Dormand-Prince 5(4), the default method.
 #include "numeric/erk.h"
 
-#define TERM(j, a)      {j, a},
-#define COUNT(j, a)     +1
-#define ROW(j, c, LIST) {c, 0 LIST(COUNT, COUNT), {LIST(TERM, TERM)}},
-const NumStageRow num_dp54_rows[6] = {DP54_STAGES(ROW)};
+const NumStageRow num_dp54_rows[6] = {DP54_STAGES(ERK_ROW)};
 
 // NOLINTNEXTLINE(readability-function-cognitive-complexity)
 ERK_INLINE SltStatus dp54_any(NumStepper* s, bool small) {
@@ -18,7 +15,7 @@ ERK_INLINE SltStatus dp54_any(NumStepper* s, bool small) {
   double* restrict k6 = erk_k(s, 6);
   double* restrict k7 = s->f_row[s->row_end];
   double* restrict scaled = s->scaled;
-  bool ahead = s->ahead.there && num_ahead_take(s);
+  bool ahead = s->ahead.kernel && num_ahead_take(s);
   if (ahead || s->stages) {
     const NumStages stages = {.t = s->trial.t0,
                               .h = h,
@@ -71,6 +68,8 @@ static SltStatus dp54_dense(NumStepper* s) {
 }
 
 const NumKernel num_kernel_dp54 = {.k_rows = 5,
+                                   .rows = num_dp54_rows,
+                                   .row_count = SLT_COUNT(num_dp54_rows),
                                    .step = dp54_step,
                                    .dense = dp54_dense,
                                    .probe = dp54_probe,

@@ -25,7 +25,9 @@ static inline void* num_carve(NumCarver* c, size_t count, size_t size) {
 /// A method's inner loops. All of them work on the trial's rows; `step` and `dense` stop at the
 /// first failing right-hand side.
 struct NumKernel {
-  uint32_t k_rows;                       // stages kept beside f at both ends
+  uint32_t k_rows;          // stages kept beside f at both ends
+  const NumStageRow* rows;  // stages 2 and on, and the end: for several steps at once; NULL: none
+  uint32_t row_count;
   SltStatus (*step)(NumStepper* s);      // x at the end (f too if fsal), trial.error
   SltStatus (*dense)(NumStepper* s);     // rows 4.. of the coefficients; NULL: none beyond Hermite
   double (*probe)(const NumStepper* s);  // |h lambda| seen by the stages; NULL: cannot be seen

@@ -146,13 +146,14 @@ typedef struct NumTrial {
 } NumTrial;
 
 /// One row of an explicit method: argument x + h * sum of a_j k_j, at t + c h.
+#define NUM_TERMS 12  // most of a sum
 typedef struct NumStageRow {
   double c;
   uint32_t count;
   struct {
     uint32_t stage;  // 1: f at the begin
     double a;
-  } terms[6];
+  } terms[NUM_TERMS];
 } NumStageRow;
 
 /// Dormand-Prince 5(4): stages 2 to 6, and the end of the step, which is the argument of stage 7.
@@ -179,7 +180,7 @@ SltStatus num_stages_by_team(const NumStages* stages, size_t n, struct BaseTeam*
 
 /// Stages of a trial that were computed before it is attempted: from `t` to `t_end`.
 typedef struct NumAhead {
-  bool there;
+  const NumKernel* kernel;  // of the method they are of; NULL: there are none
   double t, t_end;
 } NumAhead;
 
@@ -340,13 +341,13 @@ typedef struct NumLane {
 /// The right-hand side of all lanes: `x` and `dx` have NUM_LANES numbers for each state.
 typedef void NumLanesRhs(void* user, const double* t, const double* x, double* dx);
 
-/// Whether the stages of the next trial can be computed before it: it is one of dp54, and f is
-/// known at the committed point.
+/// Whether the stages of the next trial can be computed before it: the method is dp54 or dop853,
+/// and f is known at the committed point.
 bool num_ahead_possible(const NumStepper* s);
-size_t num_lanes_room(uint32_t n);
-/// Compute them for 1 to NUM_LANES steppers. A trial that turns out to have another target, or to
-/// begin elsewhere, does not use them; otherwise it is the same to the bit. `y`: NUM_LANES numbers
-/// for each state, what the right-hand side is asked with.
+size_t num_lanes_room(const NumStepper* s);
+/// Compute them for 1 to NUM_LANES steppers with the same method. A trial that turns out to have
+/// another target, or to begin elsewhere, does not use them; otherwise it is the same to the bit.
+/// `y`: NUM_LANES numbers for each state, what the right-hand side is asked with.
 void num_lanes_run(const NumLane* lanes, uint32_t count, NumLanesRhs* rhs, void* user, double* room,
                    double* y);
 

@@ -73,11 +73,12 @@ SltStatus num_stages_by_team(const NumStages* s, size_t n, BaseTeam* team, NumRh
 #define L NUM_LANES
 
 bool num_ahead_possible(const NumStepper* s) {
-  return s->method->kernel == &num_kernel_dp54 && s->f_known && s->n > 0;
+  return s->method->kernel->rows && s->f_known && s->n > 0;
 }
 
-size_t num_lanes_room(uint32_t n) {
-  return base_mul_size(8 * L, n);  // x, k1 to k7
+size_t num_lanes_room(const NumStepper* s) {
+  // x, and f at the begin, the stages and the end
+  return base_mul_size((size_t)(s->method->kernel->row_count + 2) * L, s->n);
 }
 
 /// A number of each row side by side, for all numbers of the rows.
@@ -149,20 +150,23 @@ static LaneOperations lane_operations(void) {
 /// The stages into the rows of the trial to come. Stage 2 is of no use after the others.
 static void keep_stages(const NumLane* to, uint32_t lane, const double* k, size_t size) {
   NumStepper* s = to->stepper;
-  uint32_t n = s->n;
-  for (uint32_t r = 1; r < 5; r++) {
-    collect(s->k + r * (size_t)s->n_max, k + (r + 1) * size, lane, n);
+  const NumKernel* kernel = s->method->kernel;
+  uint32_t last = kernel->row_count - 1;
+  for (uint32_t r = 1; r < last; r++) {
+    collect(s->k + r * (size_t)s->n_max, k + (r + 1) * size, lane, s->n);
   }
-  collect(s->f_row[num_next_row(s)], k + 6 * size, lane, n);
+  collect(s->f_row[num_next_row(s)], k + (last + 1) * size, lane, s->n);
   // what is left of the step before has lost its stages
   if (!s->trial.dense_ready) s->trial.valid = false;
-  s->ahead = (NumAhead){.there = true, .t = s->t, .t_end = to->target};
+  s->ahead = (NumAhead){.kernel = kernel, .t = s->t, .t_end = to->target};
 }
 
 void num_lanes_run(const NumLane* lanes, uint32_t count, NumLanesRhs* rhs, void* user, double* room,
                    double* y) {
   uint32_t n = lanes[0].stepper->n;
   size_t size = (size_t)n * L;
+  const NumKernel* kernel = lanes[0].stepper->method->kernel;
+  uint32_t last = kernel->row_count - 1;
   double* x = room;
   double* k = x + size;
   double h[L];
@@ -180,17 +184,17 @@ void num_lanes_run(const NumLane* lanes, uint32_t count, NumLanesRhs* rhs, void*
   LaneOperations operations = lane_operations();
   operations.spread(x, x_rows, n);
   operations.spread(k, f_rows, n);
-  for (size_t r = 0; r <= LAST; r++) {
-    const NumStageRow* row = &num_dp54_rows[r];
+  for (uint32_t r = 0; r <= last; r++) {
+    const NumStageRow* row = &kernel->rows[r];
     operations.add(row, size, x, k, h, y);
     for (uint32_t lane = 0; lane < L; lane++) {
       const NumLane* from = &lanes[lane < count ? lane : 0];
       t[lane] = stage_time(row, from->stepper->t, h[lane], from->target);
     }
     rhs(user, t, y, k + (r + 1) * size);
-    for (uint32_t lane = 0; lane < count && r >= LAST - 1; lane++) {
+    for (uint32_t lane = 0; lane < count && r + 1 >= last; lane++) {
       NumStepper* s = lanes[lane].stepper;
-      collect(r == LAST ? s->x_row[num_next_row(s)] : s->stage_x, y, lane, n);
+      collect(r == last ? s->x_row[num_next_row(s)] : s->stage_x, y, lane, n);
     }
   }
   for (uint32_t lane = 0; lane < count; lane++) {
@@ -199,6 +203,7 @@ void num_lanes_run(const NumLane* lanes, uint32_t count, NumLanesRhs* rhs, void*
 }
 
 bool num_ahead_take(NumStepper* s) {
-  s->ahead.there = false;
-  return s->ahead.t == s->trial.t0 && s->ahead.t_end == s->trial.t;
+  bool same = s->ahead.kernel == s->method->kernel;
+  s->ahead.kernel = NULL;
+  return same && s->ahead.t == s->trial.t0 && s->ahead.t_end == s->trial.t;
 }

@@ -105,7 +105,7 @@ NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user) {
   s->method = num_method_get(s->method_index);
   s->rhs = rhs;
   s->stages = NULL;
-  s->ahead.there = false;
+  s->ahead.kernel = NULL;
   s->user = user;
   s->scales.family = NULL;
   s->system = (NumSystem){0};
@@ -121,7 +121,7 @@ void num_stepper_set_system(NumStepper* s, const NumSystem* system) {
 }
 
 void num_stepper_set_rhs(NumStepper* s, NumRhs* rhs, void* user) {
-  s->ahead.there = false;
+  s->ahead.kernel = NULL;
   s->linear_known = false;
   s->rhs = rhs;
   s->user = user;
@@ -149,7 +149,7 @@ void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, c
     s->trial.valid = false;
   }
   s->trial.pending = false;
-  s->ahead.there = false;
+  s->ahead.kernel = NULL;
 
   // the trial's own rows stay as they are: its dense output may still be read
   uint32_t row = s->row_begin == s->row_end ? s->row : 3 - s->row_begin - s->row_end;
