@@ -19,6 +19,7 @@ typedef struct Lanes {
   EngTrialAhead trial[NUM_LANES];
   NumLane lane[NUM_LANES];
   uint32_t count;
+  SltSim* first;
   double* regs;
 } Lanes;
 
@@ -57,20 +58,26 @@ static double* lane_room(SltSim* sim, size_t need) {
   return grown;
 }
 
+/// The runs that go with one of them.
+static void gather(SltSim* const* sims, uint32_t count, uint32_t leader, Lanes* lanes) {
+  lanes->count = 0;
+  for (uint32_t i = leader; i < count && lanes->count < NUM_LANES; i++) {
+    EngTrialAhead* trial = &lanes->trial[lanes->count];
+    if (!takes_lane(sims[i], lanes->count ? &lanes->trial[0] : NULL, trial)) continue;
+    if (lanes->count == 0) lanes->first = sims[i];
+    lanes->lane[lanes->count++] = (NumLane){.stepper = trial->stepper, .target = trial->target};
+  }
+}
+
 uint32_t slt_sims_prepare(SltSim* const* sims, uint32_t count) {
   Lanes lanes = {.count = 0};
-  SltSim* first = NULL;
-  for (uint32_t i = 0; sims && i < count && lanes.count < NUM_LANES; i++) {
-    EngTrialAhead* trial = &lanes.trial[lanes.count];
-    if (!takes_lane(sims[i], first ? &lanes.trial[0] : NULL, trial)) continue;
-    if (!first) first = sims[i];
-    lanes.lane[lanes.count++] = (NumLane){.stepper = trial->stepper, .target = trial->target};
-  }
+  for (uint32_t k = 0; sims && k + LEAST_LANES <= count && lanes.count < LEAST_LANES; k++)
+    gather(sims, count, k, &lanes);
   if (lanes.count < LEAST_LANES) return 0;
   const ModelMode* mode = lanes.trial[0].mode;
   size_t rows = num_lanes_room(lanes.lane[0].stepper);
   size_t regs = base_mul_size(mode->rhs.reg_count, NUM_LANES);
-  double* room = lane_room(first, base_add_size(rows, regs));
+  double* room = lane_room(lanes.first, base_add_size(rows, regs));
   if (!room) return 0;
   const double* bound[NUM_LANES];
   for (uint32_t i = 0; i < NUM_LANES; i++)

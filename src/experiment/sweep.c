@@ -172,8 +172,9 @@ typedef struct Lanes {
   Runner runners[SWEEP_LANES];
   SltSim* sims[SWEEP_LANES];
   uint32_t count;   // with a run
-  uint32_t pause;   // rounds from one try to compute steps together to the next: it did not work
-  uint32_t rounds;  // since the last one
+  uint32_t misses;  // rounds in a row in which no steps could be computed together
+  uint32_t pause;   // rounds until that is tried again, after too many of them...
+  uint32_t rounds;  // ...and so many so far
 } Lanes;
 
 static void fill_lanes(Sweep* sweep, Lanes* lanes, uint32_t count) {
@@ -209,19 +210,25 @@ static void go_on(Sweep* sweep, Lanes* lanes, bool whole) {
   }
 }
 
+/// Compute the next steps together where that is possible; false: members run one by one for now.
+static bool prepare(Lanes* lanes) {
+  bool together = slt_sims_prepare(lanes->sims, SWEEP_LANES) > 0;
+  lanes->misses = together ? 0 : lanes->misses + 1;
+  if (together) lanes->pause = 0;
+  if (lanes->misses <= SWEEP_TRIES) return true;
+  lanes->pause = lanes->pause < SWEEP_PAUSE ? 2 * lanes->pause + 1 : SWEEP_PAUSE;
+  lanes->rounds = 0;
+  return false;
+}
+
 static void* work(void* user) {
   Sweep* sweep = user;
   Lanes lanes = {.count = 0};
   for (;;) {
-    bool tries = lanes.pause <= SWEEP_TRIES || lanes.rounds >= lanes.pause;
+    bool tries = lanes.rounds++ >= lanes.pause;
     fill_lanes(sweep, &lanes, tries ? SWEEP_LANES : 1);
     if (lanes.count == 0) return NULL;
-    if (lanes.rounds++ >= lanes.pause) {
-      bool together = slt_sims_prepare(lanes.sims, SWEEP_LANES) > 0;
-      lanes.pause = together ? 0 : lanes.pause < SWEEP_PAUSE ? 2 * lanes.pause + 1 : SWEEP_PAUSE;
-      lanes.rounds = 0;
-    }
-    go_on(sweep, &lanes, lanes.pause > SWEEP_TRIES);
+    go_on(sweep, &lanes, !tries || !prepare(&lanes));
   }
 }
 
