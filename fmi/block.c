@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STEPS 500.0  // communication points of a default experiment
+#define STEPS           500.0  // communication points of a default experiment
+#define NAME_MAX_LENGTH 500
+#define WORDS_MAX       ((size_t)20000000)  // of the part's text
 
 struct FmuHost {
   pthread_mutex_t lock;
@@ -27,9 +29,19 @@ struct FmuHost {
 
 // ---- files --------------------------------------------------------------------------------------
 
+/// Whether a model can have the name; those with a colon in front are of the part itself.
+static bool is_name(const char* name) {
+  size_t length = strlen(name);
+  if (length == 0 || length > NAME_MAX_LENGTH || name[0] == ':') return false;
+  for (; *name; name++) {
+    if (*name == '`' || (unsigned char)*name < 0x20 || *name == 0x7f) return false;
+  }
+  return true;
+}
+
 static bool is_number(const FmuItem* item) {
   bool number = item->type == FMU_REAL || item->type == FMU_INTEGER || item->type == FMU_BOOLEAN;
-  return number && !item->array && !item->independent && !strchr(item->name, '`');
+  return number && !item->array && !item->independent && is_name(item->name);
 }
 
 static bool is_state(const BlockLayout* l, const FmuItem* item) {
@@ -75,8 +87,11 @@ static bool lay_out(FmuFile* file, char* problem, size_t size) {
   }
   double span = !isnan(d->stop) ? d->stop - (isnan(d->start) ? 0.0 : d->start) : 10.0;
   file->step = !isnan(d->step) && d->step > 0.0 ? d->step : span > 0.0 ? span / STEPS : 0.01;
-  if (block_numbers(l) < BLOCK_CLASS) return true;
-  snprintf(problem, size, "it has too many variables");
+  // each equation names all that the FMU is asked with
+  size_t equations = 2 * (size_t)l->state_count + l->indicator_count + l->output_count + 3;
+  size_t words = equations * ((size_t)l->parameter_count + l->input_count + l->state_count + 3);
+  if (block_numbers(l) < BLOCK_CLASS && words < WORDS_MAX) return true;
+  snprintf(problem, size, "it has too many variables for a block of a model");
   return false;
 }
 

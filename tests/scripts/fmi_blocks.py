@@ -95,6 +95,14 @@ def test_messages(folder):
                         (f'fmu b = "{make(folder, token="other")}";', "makes no instance")):
         ran = run(folder, text, "-o", "-", "--until", 1)
         check(ran.returncode in (1, 3) and words in ran.stderr, text, ran.returncode, ran.stderr)
+    # names that no model can have, or that are the part's own, are left out; what is out of proportion is refused
+    strange = "".join(f'<ScalarVariable name="{n}" valueReference="0" causality="output"><Real/></ScalarVariable>'
+                      for n in ("a&#10;b = 1;", "a`; x = 1; `b", "", "n" * 5000, ":n", ":next"))
+    ran = run(folder, f'fmu b = "{make(folder, more=strange)}";', "-o", "-", "--until", 0.1)
+    check(ran.returncode == 0 and ran.stdout.startswith("time,b.h,b.v,b.n\n"), ran.stdout[:80], ran.stderr)
+    crowd = XML.replace("{derivatives}", '<Unknown index="4"/>' * 100000)
+    ran = run(folder, f'fmu b = "{make(folder, xml=crowd)}";', "-o", "-", "--until", 0.1)
+    check(ran.returncode == 1 and "too many variables" in ran.stderr, ran.stderr)
     # a model that uses the word as a name stays legal
     ran = run(folder, "fmu' = -fmu; fmu(t0) = 1; part fmux { y = 1; } fmux q;", "-o", "-", "--until", 1)
     check(ran.returncode == 0, ran.stderr)
