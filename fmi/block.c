@@ -51,6 +51,25 @@ static bool is_state(const BlockLayout* l, const FmuItem* item) {
   return false;
 }
 
+/// Each equation of the part names all that the FMU is asked with.
+static bool fits_a_model(const BlockLayout* l) {
+  size_t equations = 2 * (size_t)l->state_count + l->indicator_count + l->output_count + 3;
+  size_t words = equations * ((size_t)l->parameter_count + l->input_count + l->state_count + 3);
+  return block_numbers(l) < BLOCK_CLASS && words < WORDS_MAX;
+}
+
+static bool lay_states(const FmuDescription* d, BlockLayout* l, char* problem, size_t size) {
+  for (uint32_t i = 0; l->exchange && i < d->state_count; i++) {
+    const FmuItem* state = fmu_state(d, i);
+    if (!state || !is_number(state)) {
+      snprintf(problem, size, "its state %u is an array, or not among its variables", i + 1);
+      return false;
+    }
+    l->states[l->state_count++] = state;
+  }
+  return true;
+}
+
 static bool lay_out(FmuFile* file, char* problem, size_t size) {
   const FmuDescription* d = &file->d;
   BlockLayout* l = &file->layout;
@@ -69,14 +88,7 @@ static bool lay_out(FmuFile* file, char* problem, size_t size) {
   l->inputs = memory + room;
   l->outputs = memory + 2 * room;
   l->states = memory + 3 * room;
-  for (uint32_t i = 0; l->exchange && i < d->state_count; i++) {
-    const FmuItem* state = fmu_state(d, i);
-    if (!state || !is_number(state)) {
-      snprintf(problem, size, "its state %u is an array, or not among its variables", i + 1);
-      return false;
-    }
-    l->states[l->state_count++] = state;
-  }
+  if (!lay_states(d, l, problem, size)) return false;
   l->indicator_count = l->exchange ? d->indicators : 0;
   for (uint32_t i = 0; i < d->count; i++) {
     const FmuItem* item = &d->items[i];
@@ -87,10 +99,7 @@ static bool lay_out(FmuFile* file, char* problem, size_t size) {
   }
   double span = !isnan(d->stop) ? d->stop - (isnan(d->start) ? 0.0 : d->start) : 10.0;
   file->step = !isnan(d->step) && d->step > 0.0 ? d->step : span > 0.0 ? span / STEPS : 0.01;
-  // each equation names all that the FMU is asked with
-  size_t equations = 2 * (size_t)l->state_count + l->indicator_count + l->output_count + 3;
-  size_t words = equations * ((size_t)l->parameter_count + l->input_count + l->state_count + 3);
-  if (block_numbers(l) < BLOCK_CLASS && words < WORDS_MAX) return true;
+  if (fits_a_model(l)) return true;
   snprintf(problem, size, "it has too many variables for a block of a model");
   return false;
 }

@@ -323,6 +323,18 @@ static void read_variable(Reader* r, const char* element, const char** a) {
   if (item->name) d->count++;
 }
 
+/// An element of ModelStructure that is an output or a derivative.
+static bool read_unknown(Reader* r, const char* element, const char** a) {
+  FmuDescription* d = r->d;
+  bool unknown = d->version == 2 && strcmp(element, "Unknown") == 0;
+  bool output = unknown ? r->in_outputs : strcmp(element, "Output") == 0;
+  bool state = unknown ? r->in_derivatives : strcmp(element, "ContinuousStateDerivative") == 0;
+  const char* value = value_of(a, unknown ? "index" : "valueReference");
+  if (output) add_unknown(r, &d->outputs, &d->output_count, value);
+  if (state) add_unknown(r, &d->unknowns, &d->state_count, value);
+  return output || state;
+}
+
 static void on_start(void* user, const char* element, const char** a) {
   Reader* r = user;
   FmuDescription* d = r->d;
@@ -345,14 +357,8 @@ static void on_start(void* user, const char* element, const char** a) {
     r->in_derivatives = true;
   } else if (strcmp(element, "Outputs") == 0) {
     r->in_outputs = true;
-  } else if (r->in_derivatives && strcmp(element, "Unknown") == 0) {
-    add_unknown(r, &d->unknowns, &d->state_count, value_of(a, "index"));
-  } else if (r->in_outputs && strcmp(element, "Unknown") == 0) {
-    add_unknown(r, &d->outputs, &d->output_count, value_of(a, "index"));
-  } else if (!r->in_variables && strcmp(element, "Output") == 0) {
-    add_unknown(r, &d->outputs, &d->output_count, value_of(a, "valueReference"));
-  } else if (!r->in_variables && strcmp(element, "ContinuousStateDerivative") == 0) {
-    add_unknown(r, &d->unknowns, &d->state_count, value_of(a, "valueReference"));
+  } else if (!r->in_variables && read_unknown(r, element, a)) {
+    return;
   } else if (!r->in_variables && d->version == 3 && strcmp(element, "EventIndicator") == 0) {
     d->indicators++;
   } else if (r->in_variables && strcmp(element, "ScalarVariable") == 0) {

@@ -61,7 +61,7 @@ bool fmu_sources_read(FmuSources* out, const char* path, char* problem, size_t s
 }
 
 void fmu_sources_free(FmuSources* sources) {
-  for (uint32_t i = 0; i < sources->count; i++) {
+  for (uint32_t i = 0; sources->names && sources->texts && i < sources->count; i++) {
     free(sources->names[i]);
     free(sources->texts[i]);
   }

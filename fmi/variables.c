@@ -116,7 +116,7 @@ static SltStatus link_states(FmuVariables* variables, const Orders* orders,
     SltQuantity q = variables->moving[i];
     SltQuantity next = {SLT_KIND_DERIVATIVE, q.index, q.order + 1};
     uint32_t plain = q.order ? variables->items[state].rate : place_of[q.index];
-    state = q.order < orders->least[q.index] ? plain : 0;
+    state = orders->least && q.order < orders->least[q.index] ? plain : 0;
     if (!state) state = add_hidden(variables, q, place_of[q.index]);
     uint32_t rate = state ? add_rate(variables, next, state) : 0;
     if (!rate) return SLT_ERR_NOMEM;
@@ -159,14 +159,14 @@ static SltStatus note_orders(Orders* orders, const SltSim* sim) {
   SltStatus status = slt_sim_exchange_states(sim, states, count, &count);
   // variables are in their order
   if (count && !orders_grow(orders, states[count - 1].index + 1)) status = SLT_ERR_NOMEM;
-  for (uint32_t i = 0; status >= 0 && i < count; i++) {
+  for (uint32_t i = 0; status >= 0 && orders->of && orders->least && i < count; i++) {
     uint32_t v = states[i].index;
     if (states[i].order < orders->of[v]) continue;
     // the modes before may have computed it
     if (orders->begun && orders->of[v] < orders->least[v]) orders->least[v] = orders->of[v];
     orders->of[v] = (uint8_t)(states[i].order + 1);
   }
-  for (uint32_t v = 0; status >= 0 && v < orders->count; v++) {
+  for (uint32_t v = 0; status >= 0 && orders->of && orders->least && v < orders->count; v++) {
     uint32_t order = 0;
     while (order < orders->of[v] && !computes(sim, v, order))
       order++;
