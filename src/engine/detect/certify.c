@@ -591,7 +591,7 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   // a polynomial in expanded form has its rounding; closer to zero the tape itself is more exact
   if (!cert->control) verdict = judge_enclosure(cert, p, &phi);
   if (verdict != CERT_SPLIT) return verdict;
-  if (stays_near(cert, p, phi)) return CERT_NOTHING;
+  if (cert->f->atom->marks.tangential && stays_near(cert, p, phi)) return CERT_NOTHING;
   // within rounding of zero all along: a touch for an armed relation that includes zero
   double flat = cert->control ? 2.0 * cert->margin : DBL_MIN;
   if (magnitude(phi.lo) <= flat && magnitude(phi.hi) <= flat) {
