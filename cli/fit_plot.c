@@ -97,9 +97,10 @@ static bool find_spread(const FitPlot* f, const Course* course, double* spread) 
   for (uint32_t i = 0; good && i < course->count; i++) {
     double sum = 0.0;
     for (uint32_t a = 0; a < n; a++) {
-      for (uint32_t b = 0; b < n; b++)
+      for (uint32_t b = 0; b < n; b++) {
         sum += f->correlation[a * n + b] * slopes[(size_t)a * course->count + i] *
                slopes[(size_t)b * course->count + i];
+      }
     }
     spread[i] = quantile * sqrt(fmax(sum, 0.0));
   }

@@ -73,8 +73,7 @@ static char* path_beside(const char* path, const char* ending) {
   if (path_ends_with(path, ".html")) length -= 5;
   char* out = malloc(length + strlen(ending) + 1);
   if (!out) return NULL;
-  memcpy(out, path, length);
-  memcpy(out + length, ending, strlen(ending) + 1);
+  snprintf(out, length + strlen(ending) + 1, "%.*s%s", (int)length, path, ending);
   return out;
 }
 
@@ -155,12 +154,13 @@ static const char* write_cells(FILE* out, const char* at, const char* end, const
     for (at += quoted; at < end; at++) {
       bool twice = quoted && *at == '"' && at + 1 < end && at[1] == '"';
       if (twice) at++;
-      if (!twice && quoted && *at == '"')
+      if (!twice && quoted && *at == '"') {
         quoted = false;
-      else if (!quoted && (*at == ',' || *at == '\n'))
+      } else if (!quoted && (*at == ',' || *at == '\n')) {
         break;
-      else if (*at != '\r')
+      } else if (*at != '\r') {
         report_escape(out, at, 1);
+      }
     }
     fprintf(out, "</%s>", tag);
     more = at < end && *at == ',';
