@@ -149,29 +149,40 @@ static bool reads_impulse(EngSim* sim, const ModelGuard* guard) {
   return false;
 }
 
-/// Switches follow the candidate, and so do the pieces of floor() and its kin: guards are asked for
-/// values that are what they say. `quiet`: nothing is enabled at all.
-static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
-  *fired = 0;
-  *quiet = true;
+/// Switches follow the candidate. `enabled`: some other automaton could do something.
+static uint32_t flip_switches(EngSim* sim, uint32_t iteration, bool* enabled) {
+  uint32_t fired = 0;
   uint32_t count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &count);
   for (uint32_t n = 0; n < count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
-    const ModelAutomaton* automaton = &sim->model->automata[a];
-    if (automaton->kind != MODEL_AUTOMATON_SWITCH) {
-      if (!*quiet && !automaton->hidden) continue;
-      uint32_t transition = eng_first_enabled(sim, a);
-      if (transition == MODEL_NONE) continue;
-      *quiet = false;
-      if (!automaton->hidden) continue;
-      SLT_TRY(eng_fire_transition(sim, transition, iteration));
-    } else {
-      if (!eng_switch_flips(sim, a)) continue;
-      *quiet = false;
+    if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) {
+      *enabled = *enabled || eng_first_enabled(sim, a) != MODEL_NONE;
+    } else if (eng_switch_flips(sim, a)) {
       eng_fire_switch(sim, a, iteration);
+      fired++;
     }
+  }
+  return fired;
+}
+
+/// So do the pieces of floor() and of tables, once no switch wants to: guards, and pieces of what
+/// is computed from others, are asked for values that are what they say. `quiet`: nothing is
+/// enabled at all.
+static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
+  bool enabled = false;
+  *fired = flip_switches(sim, iteration, &enabled);
+  *quiet = *fired == 0 && !enabled;
+  if (*fired > 0 || !enabled) return events_assign(sim);
+  uint32_t count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &count);
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    if (!sim->model->automata[a].hidden || eng_is_barred(sim, a)) continue;
+    uint32_t transition = eng_first_enabled(sim, a);
+    if (transition == MODEL_NONE || !eng_automaton_active(sim, a)) continue;
+    SLT_TRY(eng_fire_transition(sim, transition, iteration));
     ++*fired;
   }
   return events_assign(sim);
