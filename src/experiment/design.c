@@ -4,9 +4,12 @@
 // one after the other, so any worker can make any member, and a sweep can go on anywhere.
 #include "experiment/design.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define EXACT_TEN 22  // highest power of ten without rounding
 
 SltStatus slt_design_create(const SltModel* model, SltDesign** out) {
   if (!out) return SLT_ERR_ARGUMENT;
@@ -43,6 +46,18 @@ const char* slt_design_parameter_file(const SltDesign* design, uint32_t paramete
 
 // ---- values of one parameter --------------------------------------------------------------------
 
+/// The number with the fewest decimals that rounding of numbers of this size takes for `value`:
+/// 0.6:0.9:4 has 0.7, and not its neighbour.
+static double shortest_decimal(double value, double size) {
+  double power = 1.0;
+  for (int places = 0; places <= EXACT_TEN; places++, power *= 10.0) {
+    double whole = floor(value * power + 0.5);
+    if (fabs(whole) > 0x1p53) break;
+    if (fabs(whole / power - value) <= 4.0 * DBL_EPSILON * size) return whole / power;
+  }
+  return value;
+}
+
 static double listed_value(const DesignAxis* axis, uint64_t k) {
   if (axis->spread == SPREAD_LIST) return axis->values[k];
   if (axis->count == 1) return axis->a;
@@ -50,9 +65,9 @@ static double listed_value(const DesignAxis* axis, uint64_t k) {
   double last = (double)(axis->count - 1);
   double share = (double)k / last;
   if (axis->spread == SPREAD_LOG) return axis->a * base_pow(axis->b / axis->a, share);
-  // with one division at the end, 0:10:101 has 0.3 and not its neighbour, and whole numbers are so
   double value = (axis->a * (last - (double)k) + axis->b * (double)k) / last;
-  return isfinite(value) ? value : axis->a + (axis->b - axis->a) * share;
+  if (!isfinite(value)) value = axis->a + (axis->b - axis->a) * share;
+  return shortest_decimal(value, fmax(fabs(axis->a), fabs(axis->b)));
 }
 
 /// The value below which a share u of the distribution lies.
