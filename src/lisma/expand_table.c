@@ -116,6 +116,7 @@ static bool is_start_form(const AstExpr* call) {
 
 static void mention(Expander* x, Table* table, const AstName* name, bool callee) {
   if (expand_is_hidden(table, name->head) && ast_name_is_plain(name)) return;
+  if (ast_name_is_word(name, STR_LIT("zeno"))) return;
   if (callee || expand_find_member(table, name->head)) return;
   if (!name->quoted && ast_name_is_plain(name) && lisma_is_builtin_name(name->head)) return;
   const Member* outer = expand_find_member(x->top, name->head);
@@ -140,13 +141,30 @@ static void mention_reduction(Expander* x, Table* table, const AstExpr* e) {
   table->hidden.count = mark;
 }
 
+/// Whether an expression is a word that is chosen from a list, where one may stand.
+static bool is_choice(const AstExpr* e) {
+  static const char* const words[] = {"hold",  "extrapolate", "periodic",
+                                      "error", "linear",      "cubic"};
+  for (size_t i = 0; e->kind == AST_NAME && i < SLT_COUNT(words); i++) {
+    if (ast_name_is_word(&e->as.name.name, str_from_c(words[i]))) return true;
+  }
+  return false;
+}
+
+static bool takes_choices(const AstExpr* e) {
+  if (e->kind != AST_CALL) return false;
+  const AstName* callee = e->as.call.callee;
+  return ast_name_is_word(callee, STR_LIT("table")) || ast_name_is_word(callee, STR_LIT("delay"));
+}
+
 static void mention_expr(Expander* x, Table* table, const AstExpr* e) {
   if (e->kind == AST_REDUCTION) {
     mention_reduction(x, table, e);
     return;
   }
   for (uint32_t i = 0; ast_child(e, i); i++) {
-    mention_expr(x, table, ast_child(e, i));
+    bool choice = i >= 2 && takes_choices(e) && is_choice(ast_child(e, i));
+    if (!choice) mention_expr(x, table, ast_child(e, i));
   }
   if (e->kind == AST_NAME) mention(x, table, &e->as.name.name, false);
   if (e->kind == AST_QUALIFIED) mention(x, table, e->as.qualified.automaton, false);
@@ -187,6 +205,9 @@ static void mention_hidden(Expander* x, Table* table, const AstBlock* block, Str
 
 static void mention_settings(Expander* x, Table* table, const AstSettingList* settings) {
   for (uint32_t i = 0; i < settings->count; i++) {
+    Str key = settings->data[i].key;
+    if (str_equal(key, STR_LIT("inactive")) || str_equal(key, STR_LIT("select")))
+      continue;  // words
     for (uint32_t k = 0; k < settings->data[i].values.count; k++) {
       const AstExpr* value = settings->data[i].values.data[k].expr;
       if (value) mention_expr(x, table, value);

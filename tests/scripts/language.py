@@ -57,6 +57,11 @@ VALUES = {
     "a state of one automaton of a loop": (
         "for i = 1:3 { automaton lamp_[i] { state on {} } } at 1 { goto lamp_2.on; } q' = if(lamp_2.on, 1, 0); q(t0) = 0;", 3, {"q": 2}),
     "a parameter of an array": ("part T(k = 5) { x' = k; x(t0) = 0; } T a, r[2](k = 7); z = a.k + r.k;", 1, {"z": 12, "r[2].x": 7}),
+    "words in parts": (
+        'data d = "tab.csv"; part Q { y = table(d, time + 1, hold); x\' = 1; x(t0) = 0; z = delay(x, 1, 0, linear); }'
+        "part B { y' = v; v' = -8; y(t0) = 1; v(t0) = 0; state hit [y <= 0] && [v < 0] { set v = -0.5*v; } from init, hit;"
+        "state rest zeno { y' = 0; v' = 0; set y = 7, v = 0; } from hit; } Q q[2]; B b[2], c;", 6,
+        {"q[2].y": 0, "q[1].z": 5, "b[2].y": 7, "c.y": 7}),
     # ---- tables ----
     "ends of a table": (
         'data d = "tab.csv"; x\' = 1; x(t0) = -2; a = table(d, x, hold); b = table(d, x, extrapolate); c = table(d, x, periodic);'

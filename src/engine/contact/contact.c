@@ -274,10 +274,6 @@ static ModelDual moving_state(const void* user, uint32_t i) {
   return (ModelDual){{motion->x[i], motion->x[i]}, {d, d}};
 }
 
-static double present_state(const void* user, uint32_t i) {
-  return ((const double*)user)[i];
-}
-
 /// Derivative of one output of a program over the atoms when the states move along dx and time
 /// passes.
 static double output_rate(EngSim* sim, const ModelProgram* program, ModelDual* regs, uint32_t index,
@@ -300,7 +296,7 @@ static double output_value(EngSim* sim, const ModelProgram* program, double* reg
                            double t, const double* x) {
   const ModelContext* context = &sim->values.flow_context;
   double value = 0.0;
-  if (model_program_run_output(program, context, regs, t, present_state, x, index, &value)) {
+  if (model_program_run_output(program, context, regs, t, eng_point_state, x, index, &value)) {
     return value;
   }
   model_program_run(program, context, regs, t, x, sim->probe.g);

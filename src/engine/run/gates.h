@@ -75,6 +75,11 @@ static inline uint32_t events_nth_in_text(const EngSim* sim, const uint32_t* aut
 
 // ---- values and relations -----------------------------------------------------------------------
 
+/// A state of a point, for programs that read few of them (ModelStateFn).
+static inline double eng_point_state(const void* point, uint32_t state) {
+  return ((const double*)point)[state];
+}
+
 /// Dense output of the trial into sim->x, unless a search has just put it there.
 static inline void eng_states_at(EngSim* sim, double t) {
   if (sim->values.searching && sim->values.dense_t == t) return;

@@ -469,11 +469,6 @@ bool eng_reduced_bind(EngSim* sim) {
 
 // ---- the continuation ---------------------------------------------------------------------------
 
-static double state_now(const void* user, uint32_t state) {
-  const EngSim* sim = user;
-  return sim->x[state];
-}
-
 /// Rates of new surfaces from `first` on, below and above, into value_low and value_high. False:
 /// they cannot be computed one by one.
 static bool rates_of_new(EngSim* sim, uint32_t first) {
@@ -484,7 +479,7 @@ static bool rates_of_new(EngSim* sim, uint32_t first) {
     double* ends[] = {sim->probe.flow, sim->sliding.motion.out};
     for (uint32_t end = 0; end < 2; end++) {
       if (!model_program_run_output(rhs, context, sim->sliding.sides.regs[end].rhs, sim->core.t,
-                                    state_now, sim, state, &ends[end][state])) {
+                                    eng_point_state, sim->x, state, &ends[end][state])) {
         return false;
       }
     }

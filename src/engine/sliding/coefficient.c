@@ -176,14 +176,10 @@ void value_forget_touched(EngSim* sim, uint32_t count) {
   }
 }
 
-static double point_state(const void* user, uint32_t state) {
-  return ((const double*)user)[state];
-}
-
 bool value_coefficient_of(EngSim* sim, uint32_t surface, double t, const double* x, double* alpha) {
   double f = 0.0;
   if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim),
-                                sim->sliding.sides.regs[0].rhs, t, point_state, x,
+                                sim->sliding.sides.regs[0].rhs, t, eng_point_state, x,
                                 sim->sliding.motion.state[surface], &f)) {
     return false;
   }

@@ -21,11 +21,6 @@ typedef struct Crossing {
   double rate[2];
 } Crossing;
 
-static double state_now(const void* user, uint32_t state) {
-  const EngSim* sim = user;
-  return sim->x[state];
-}
-
 // ---- who asks for a relation --------------------------------------------------------------------
 
 static void add_guard(EngAskers* askers, const ModelGuard* guard, uint32_t automaton,
@@ -292,7 +287,7 @@ static bool flows_alike(EngSim* sim, const EngDependency* dependency, const Cros
     bool there = false;
     look_from(sim, dependency, c->atom, side == 1, &there);
     if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim), sim->programs.rhs,
-                                  sim->core.t, state_now, sim, state, &flow[side])) {
+                                  sim->core.t, eng_point_state, sim->x, state, &flow[side])) {
       return false;
     }
   }
@@ -308,9 +303,10 @@ static bool crosses(EngSim* sim, const EngDependency* dependency, Crossing* c, b
   bool known = true;
   bool there[2] = {false, false};
   for (uint32_t side = 0; side < 2 && known; side++) {
-    known = look_from(sim, dependency, c->atom, side == 1, &there[side]) &&
-            model_program_run_output(&sim->core.mode->gdot, eng_context(sim), sim->programs.gdot,
-                                     sim->core.t, state_now, sim, c->index, &c->rate[side]);
+    known =
+        look_from(sim, dependency, c->atom, side == 1, &there[side]) &&
+        model_program_run_output(&sim->core.mode->gdot, eng_context(sim), sim->programs.gdot,
+                                 sim->core.t, eng_point_state, sim->x, c->index, &c->rate[side]);
   }
   look_as_before(sim, dependency, c->atom);
   if (!known || !is_clear(sim, c, c->rate[0]) || !is_clear(sim, c, c->rate[1])) return false;

@@ -626,18 +626,13 @@ void eng_sample(EngSim* sim, double t) {
   eng_evaluate_full(sim, t);
 }
 
-static double present_state(const void* user, uint32_t state) {
-  const EngSim* sim = user;
-  return sim->x[state];
-}
-
 /// Some outputs of a program over the atoms of the mode; false: it has no slices for them.
 static bool evaluate_some(EngSim* sim, const ModelProgram* program, double* regs, double t,
                           double* out) {
   const ModelContext* context = eng_context(sim);
   for (uint32_t k = 0; k < sim->active.followed_count; k++) {
     uint32_t i = sim->active.followed[k];
-    if (!model_program_run_output(program, context, regs, t, present_state, sim, i, &out[i])) {
+    if (!model_program_run_output(program, context, regs, t, eng_point_state, sim->x, i, &out[i])) {
       return false;
     }
   }
