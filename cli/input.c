@@ -19,12 +19,14 @@ typedef struct InputFile {
   ino_t inode;
 } InputFile;
 
-// one list for the whole program: a command that forgets to ask is refused by output_open()
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-static struct {
+typedef struct InputFiles {
   InputFile* files;
   size_t count;
-} inputs;
+} InputFiles;
+
+// one list for the whole program: a command that forgets to ask is refused by output_open()
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+static InputFiles inputs;
 
 bool inputs_add(const char* path) {
   struct stat file;

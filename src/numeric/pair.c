@@ -43,7 +43,8 @@ static void end_trial(NumPairs* pairs, const NumStepper* s) {
 
 bool num_pairs_weigh(NumPairs* pairs, const NumStepper* s, bool undisturbed) {
   uint64_t steps = s->counters.steps - pairs->steps;
-  if (!undisturbed) {
+  bool over = pairs->phase == NUM_PAIR_LARGER && steps >= TERM;
+  if (!undisturbed || over) {
     begin(pairs, s, NUM_PAIR_SMALLER);
   } else if (pairs->phase == NUM_PAIR_SMALLER && steps >= WINDOW) {
     end_window(pairs, s);
@@ -51,8 +52,6 @@ bool num_pairs_weigh(NumPairs* pairs, const NumStepper* s, bool undisturbed) {
     begin(pairs, s, NUM_PAIR_TRIED);
   } else if (pairs->phase == NUM_PAIR_TRIED && steps >= TRIAL) {
     end_trial(pairs, s);
-  } else if (pairs->phase == NUM_PAIR_LARGER && steps >= TERM) {
-    begin(pairs, s, NUM_PAIR_SMALLER);
   }
   return pairs->phase != NUM_PAIR_SMALLER;
 }
