@@ -59,6 +59,18 @@ class Kinds(cli_case.CliCase):
                     self.assertAlmostEqual(row["x"]/unit, exact[0], delta=1e-5)
                     self.assertAlmostEqual(row["v"]/unit, exact[1], delta=1e-5)
 
+    def test_any_number_leave_together(self):
+        # a relation in time alone is no surface, however many surfaces the motion is on when it changes
+        for copies in (1, 3, 4, 5, 17, 40):
+            for drive in ("d = if(time > 7, 3, 0);", "d_[i] = if(time > 7, 3, 0);"):
+                name = "d_[i]" if "[" in drive else "d"
+                loop = f"for i = 1:{copies} {{ z_[i]' = -sign(z_[i]) + {name}; z_[i](t0) = 1;"
+                text = f"{loop} {drive} }}\n" if "[" in drive else f"{drive} {loop} }}\n"
+                with self.subTest(text):
+                    row, steps, _, _ = self.run_text(text, 10.0)
+                    self.assertAlmostEqual(row[f"z_{copies}"], 6.0, delta=1e-9)
+                    self.assertLess(steps, 60)
+
     def test_staircases_are_slid_along(self):
         # flows that point at a step of floor and its kin: where the motion comes to rest
         cases = (("0.5 - floor(x)", 1.7, 1.0), ("0.5 - floor(x)", 0.2, 1.0), ("-0.5 - floor(x)", 3.3, 0.0),
