@@ -794,6 +794,10 @@ experiment { end = 2; rtol = 1e-8; }
                 # x = 0 at both ends: the time in state up has the share that balances the speeds
                 self.assertAlmostEqual(rows[-1][f"q{i}"], 3*down/(up + down), delta=1e-5)
 
+    def test_resets_that_accumulate_and_are_no_impacts_are_said(self):
+        self.write("m.lisma", "y' = v;  v' = -g;  y(t0) = 1;  v(t0) = 0;  if (y <= 0 && v < 0) { set v = -0.5*v; }\n")
+        self.fails(3, "run", "m.lisma", "-q", "-o", "m.csv", "--until", "8", says=["E0807", "ever faster"])
+
     def test_a_cradle_passes_impacts_on(self):
         # balls that touch without a force between them, from the start and after each swing
         for n, unit in (3, 1), (5, 1e-9), (8, 3e7):

@@ -122,6 +122,26 @@ static SltStatus accumulates(EngSim* sim, uint32_t transition) {
   return sim->error.status;
 }
 
+static bool sets_state(const Model* model, uint32_t begin, uint32_t count) {
+  for (uint32_t i = begin; i < begin + count; i++) {
+    if (model->vars[model->actions[i].var].kind != MODEL_VAR_DISCRETE) return true;
+  }
+  return false;
+}
+
+/// Whether an automaton resets states of the motion: where its firings end is more than switching.
+static bool moves_states(const EngSim* sim, uint32_t automaton) {
+  const Model* model = sim->model;
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    const ModelTransition* t = &model->transitions[i];
+    const ModelState* to = &model->automata[t->automaton].states[t->to];
+    if (t->automaton != automaton) continue;
+    if (sets_state(model, t->action_begin, t->action_count)) return true;
+    if (sets_state(model, to->action_begin, to->action_count)) return true;
+  }
+  return false;
+}
+
 /// Go on from where a sequence accumulates: the time of the limit, not before it, and the states
 /// that the motion tends to. What comes there is decided by the rules of sliding. (A relay whose
 /// hysteresis vanishes.) What accumulates together ends together.
@@ -346,6 +366,7 @@ SltStatus eng_zeno_conclude(EngSim* sim) {
     bool impact = sim->contact.accumulating_impact;
     if (impact && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) return SLT_OK;
     if (sim->options.zeno != SLT_ZENO_DWELL) {
+      if (moves_states(sim, automaton)) return accumulates(sim, i);
       follow_to_limit(sim);
       return SLT_OK;
     }
