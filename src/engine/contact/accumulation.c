@@ -61,6 +61,11 @@ bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
   return times->count >= SUSPECT || soon;
 }
 
+/// How fast the boundary of this instant was reached; 0: it was there.
+static double crossing_slope(const EngSim* sim) {
+  return sim->detect.crossing_count ? fabs(sim->detect.crossings[0].slope) : 0.0;
+}
+
 /// A steady sequence is followed from firing to firing: `tangent` is how the states moved from the
 /// last one to this one. Of several that alternate the first is taken.
 static void follow_states(EngSim* sim, uint32_t transition) {
@@ -71,6 +76,7 @@ static void follow_states(EngSim* sim, uint32_t transition) {
     const EngAccumulation* other = &sim->contact.accumulations[contacts->followed - 1];
     if (other->count >= SUSPECT && times->last - other->last < BETWEEN * other->interval) return;
   }
+  if (contacts->followed != transition + 1) contacts->slope = crossing_slope(sim);
   contacts->followed = transition + 1;
   const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -366,7 +372,9 @@ SltStatus eng_zeno_conclude(EngSim* sim) {
     bool impact = sim->contact.accumulating_impact;
     if (impact && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) return SLT_OK;
     if (sim->options.zeno != SLT_ZENO_DWELL) {
-      if (moves_states(sim, automaton)) return accumulates(sim, i);
+      // rules of sliding need flows that lead to the surface, also where the sequence ends
+      bool flat = crossing_slope(sim) < 0.5 * sim->core.contact.slope;
+      if (flat || moves_states(sim, automaton)) return accumulates(sim, i);
       follow_to_limit(sim);
       return SLT_OK;
     }

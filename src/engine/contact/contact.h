@@ -40,6 +40,7 @@ typedef struct EngContacts {
   bool active;        // their reactions act: not while an instant is carried out
   bool lifts;         // the segment ends because one of them does
   double stiffness;   // rate at which gaps are drawn to zero, 1/time
+  double slope;       // of the first crossing that was followed
   uint32_t followed;  // 1 + the transition whose firings `at_firing` is about
 } EngContacts;
 

@@ -184,7 +184,7 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
 }
 
 /// Whether other relations than states that the motion stands at are zero within their tolerance:
-/// it may have come to a limit point then.
+/// it may have come to a limit point then. (Those in time alone hold no motion.)
 static bool comes_near_others(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   const uint32_t* direct = eng_dependency_direct(sim);
@@ -192,6 +192,7 @@ static bool comes_near_others(EngSim* sim) {
     uint32_t i = sim->active.indicators[place];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
     if (!atom->kind.separates || !value_may_bound(sim, mode->atoms[i])) continue;
+    if (sim->model->atoms[mode->atoms[i]].time_only) continue;
     bool state = direct && direct[i] != MODEL_NONE;
     if (state ? !atom->surface && value_is_at_zero(sim, direct[i] / 2)
               : atom->surface || slide_is_at_zero(sim, i, sim->detect.g[i])) {

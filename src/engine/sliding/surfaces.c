@@ -66,8 +66,7 @@ SltStatus slide_values(EngSim* sim, const ModelMode* mode, double t, const doubl
 
 bool value_may_bound(const EngSim* sim, uint32_t atom) {
   const ModelAtom* model = &sim->model->atoms[atom];
-  // nothing holds time
-  if (!model->continuous || model->time_only || model->type == MODEL_ATOM_NOEVENT) return false;
+  if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
   return model->relation != MODEL_REL_EQ && !sim->atoms[atom].marks.left_now;
 }
 
