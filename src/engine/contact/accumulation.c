@@ -76,9 +76,12 @@ static void follow_states(EngSim* sim, uint32_t transition) {
     const EngAccumulation* other = &sim->contact.accumulations[contacts->followed - 1];
     if (other->count >= SUSPECT && times->last - other->last < BETWEEN * other->interval) return;
   }
-  if (contacts->followed != transition + 1) contacts->slope = crossing_slope(sim);
-  contacts->followed = transition + 1;
   const ModelMode* mode = sim->core.mode;
+  bool again = contacts->followed == transition + 1;
+  if (!again) contacts->slope = crossing_slope(sim);
+  contacts->known = again && contacts->mode == mode->id;
+  contacts->followed = transition + 1;
+  contacts->mode = mode->id;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double x = sim->env[mode->state_env[i]];
     sim->values.tangent[i] = (x - sim->contact.at_firing[i]) / times->interval;
@@ -153,7 +156,7 @@ static bool moves_states(const EngSim* sim, uint32_t automaton) {
 /// hysteresis vanishes.) What accumulates together ends together.
 static void follow_to_limit(EngSim* sim) {
   EngStep* step = &sim->core.step;
-  if (!sim->core.contact.followed) return;
+  if (!sim->core.contact.followed || !sim->core.contact.known) return;
   uint32_t transition = sim->core.contact.followed - 1;
   const EngAccumulation* times = &sim->contact.accumulations[transition];
   // one that alternates with it, or comes just before it, waits for it

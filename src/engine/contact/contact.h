@@ -36,12 +36,13 @@ typedef struct EngContact {
 
 /// Closed contacts of a run, and what a snapshot keeps of them beside the array.
 typedef struct EngContacts {
-  uint32_t count;     // the first ones of sim->contact.closed
-  bool active;        // their reactions act: not while an instant is carried out
-  bool lifts;         // the segment ends because one of them does
-  double stiffness;   // rate at which gaps are drawn to zero, 1/time
-  double slope;       // of the first crossing that was followed
-  uint32_t followed;  // 1 + the transition whose firings `at_firing` is about
+  uint32_t count;           // the first ones of sim->contact.closed
+  bool active;              // their reactions act: not while an instant is carried out
+  bool lifts;               // the segment ends because one of them does
+  double stiffness;         // rate at which gaps are drawn to zero, 1/time
+  double slope;             // of the first crossing that was followed
+  uint32_t followed, mode;  // 1 + the transition `at_firing` is about; id of the mode it led to
+  bool known;               // the firing before led there as well: `tangent` is the motion since
 } EngContacts;
 
 /// Times of a transition: a geometric sequence as long as it is one.
