@@ -46,9 +46,9 @@ typedef struct EngChoice {
   uint32_t switches;
   double t_first, t_last;  // times of the first and the last switch
   bool no_jacobian;        // a stiff method was tried and is not possible here
-  // pair.c; a flight is the motion from one instant to the next
+  // order.c; an arc is the motion from one instant to the next
   uint64_t arcs, arcs_then;  // so far; when the smaller pair came into use
-  uint64_t arc_began;        // trials before the present flight
+  uint64_t arc_began;        // trials before the present arc
   uint32_t short_arcs;       // successive ones that the smaller pair could have made
   uint32_t pair_patience;    // short_arcs after which it does
   uint32_t pair_switches;
@@ -73,10 +73,10 @@ typedef struct EngStep {
   bool nudged;         // the equations have no values at the present point: go on along `tangent`
   bool to_limit;       // events accumulate soon: the motion goes on along `tangent` until `limit`
   double limit;
-  uint32_t drifts;     // the last steps that were along the tangent
-  double attraction;   // to surfaces slid along and closed contacts, 1/time; 0: not chosen yet
-  double covered;      // step for which the scales of held states are known
-  double idle;         // the last one in a mode without states, since the last instant
+  uint32_t drifts;    // the last steps that were along the tangent
+  double attraction;  // to surfaces slid along and closed contacts, 1/time; 0: not chosen yet
+  double covered;     // step for which the scales of held states are known
+  double idle;        // the last one in a mode without states, since the last instant
 } EngStep;
 
 /// Methods to choose from.
@@ -138,7 +138,7 @@ double eng_other_weight(const EngSim* sim, uint32_t state, double value);
 
 // ---- order.c: order selection -------------------------------------------------------------------
 
-/// An instant has ended a flight and the integration will begin anew: look at what it took.
+/// An instant has ended an arc and the integration will begin anew: look at what it took.
 void eng_order_instant(EngSim* sim);
 /// Before a trial with an explicit method of `auto`: the pair to change to, NULL to stay.
 const NumMethod* eng_order_choose(EngSim* sim);
