@@ -516,11 +516,16 @@ typedef struct IrTermBuilder {
   BASE_VEC(IrLeaf) row;
   uint32_t* slots;  // long rows only: hash of leaf -> slot + 1
   uint32_t slot_count;
+  uint32_t addend;  // number of slots before the present addend of a sum
 } IrTermBuilder;
 
 void ir_term_begin(IrTermBuilder* builder, IrModel* model);
 /// The slot expression that stands for `leaf`.
 ExprId ir_term_leaf(IrTermBuilder* builder, IrLeaf leaf);
+/// The same for a leaf that the index of a sum selects. It shares a slot with equal ones of its own
+/// addend only: in `sum(j = 1:N, x[j] - x[i])` the addend of j = i has the shape of all others, so
+/// that the equations of all i have one shape.
+ExprId ir_term_addend_leaf(IrTermBuilder* builder, IrLeaf leaf);
 ExprId ir_term_var(IrTermBuilder* builder, uint32_t var, uint8_t order, IrWhen when);
 ExprId ir_term_param(IrTermBuilder* builder, uint32_t param);
 /// A number as written: small structural ones (0, 1, 2, 0.5, ...) stay in the shape as IR_CONST,

@@ -8,6 +8,7 @@
 #include "ir/internal.h"
 
 #define TERM_LINEAR_MAX 16  // rows up to this length are searched leaf by leaf
+#define TERM_ADDEND     1   // IrLeaf.pad in a builder: selected by the index of a sum
 
 /// What ir_term_end() does with one root.
 typedef struct TermPlan {
@@ -125,7 +126,7 @@ static uint32_t leaf_hash(IrLeaf leaf) {
   return (uint32_t)(hash_mix(leaf_bits(leaf), 2) >> 32);
 }
 
-/// Index all leaves of a long row.
+/// Index all leaves of a long row but those of addends.
 static void row_index(IrTermBuilder* builder) {
   Arena* arena = builder->model->arena;
   uint32_t wanted = builder->slot_count ? builder->slot_count : 4 * TERM_LINEAR_MAX;
@@ -140,6 +141,7 @@ static void row_index(IrTermBuilder* builder) {
     memset(builder->slots, 0, wanted * sizeof *builder->slots);
   }
   for (uint32_t i = 0; i < builder->row.count; i++) {
+    if (builder->row.data[i].pad == TERM_ADDEND) continue;
     uint32_t at = leaf_hash(builder->row.data[i]) & (wanted - 1);
     while (builder->slots[at] != 0) {
       at = (at + 1) & (wanted - 1);
@@ -163,17 +165,36 @@ static uint32_t row_find(IrTermBuilder* builder, IrLeaf leaf) {
   return slot;
 }
 
+/// A new slot at the end of the row.
+static ExprId row_push(IrTermBuilder* builder, IrLeaf leaf) {
+  base_vec_push(builder->model->arena, &builder->row, leaf);
+  if (builder->row.count == TERM_LINEAR_MAX + 1) row_index(builder);
+  return ir_slot(&builder->model->pool, builder->row.count - 1);
+}
+
 ExprId ir_term_leaf(IrTermBuilder* builder, IrLeaf leaf) {
   IrPool* pool = &builder->model->pool;
   leaf.pad = 0;
   if (builder->row.count > TERM_LINEAR_MAX) return ir_slot(pool, row_find(builder, leaf));
 
   for (uint32_t i = 0; i < builder->row.count; i++) {
-    if (leaf_equal(builder->row.data[i], leaf)) return ir_slot(pool, i);
+    bool alone = builder->row.data[i].pad == TERM_ADDEND;
+    if (!alone && leaf_equal(builder->row.data[i], leaf)) return ir_slot(pool, i);
   }
-  base_vec_push(builder->model->arena, &builder->row, leaf);
-  if (builder->row.count == TERM_LINEAR_MAX + 1) row_index(builder);
-  return ir_slot(pool, builder->row.count - 1);
+  return row_push(builder, leaf);
+}
+
+ExprId ir_term_addend_leaf(IrTermBuilder* builder, IrLeaf leaf) {
+  leaf.pad = TERM_ADDEND;
+  uint32_t end = builder->row.count;
+  if (end > builder->addend + TERM_LINEAR_MAX) end = builder->addend + TERM_LINEAR_MAX;
+  for (uint32_t i = builder->addend; i < end; i++) {
+    IrLeaf other = builder->row.data[i];
+    if (other.pad == TERM_ADDEND && leaf_equal(other, leaf)) {
+      return ir_slot(&builder->model->pool, i);
+    }
+  }
+  return row_push(builder, leaf);
 }
 
 ExprId ir_term_var(IrTermBuilder* builder, uint32_t var, uint8_t order, IrWhen when) {
@@ -309,7 +330,9 @@ IrTerm ir_term_end(IrTermBuilder* builder, ExprId root) {
     base_vec_reserve(model->arena, &model->leaves, plan->used_count);
     for (uint32_t k = 0; k < plan->used_count; k++) {
       uint32_t slot = model->work->used.data[plan->used_begin + k];
-      model->leaves.data[model->leaves.count++] = builder->row.data[slot];
+      IrLeaf* leaf = &model->leaves.data[model->leaves.count++];
+      *leaf = builder->row.data[slot];
+      leaf->pad = 0;
     }
   }
   TermBuffer buffer = {builder->row.data, builder->slots, builder->row.capacity,

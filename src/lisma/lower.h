@@ -90,6 +90,7 @@ typedef struct Symbol {
 typedef struct Binding {
   uint32_t name;
   bool scaled;   // its loop is one of those that are run for a few instances only (lower_scale.c)
+  uint16_t sum;  // nesting depth of the sum or product whose innermost index it is; 0: of none
   double value;  // a whole number
 } Binding;
 
@@ -459,7 +460,8 @@ typedef struct LowerWalk {
   uint64_t work;  // nodes of syntax trees visited
   uint64_t instances;
   uint32_t reduced;  // terms of sums and products so far
-  bool reducing;     // inside of a sum or product
+  uint16_t sums;     // sums and products around
+  bool selected;     // the innermost index of the innermost sum or product was asked for
   uint32_t max_instances, max_leaves;
   bool stopped;    // a limit was hit: leave as fast as possible
   bool uncertain;  // some equation could not be read: do not conclude from what is missing

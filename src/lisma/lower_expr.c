@@ -124,7 +124,10 @@ static Value lower_variable_leaf(Lower* l, uint32_t name, uint32_t order, Span s
   } else if (order) {
     resolve_note_derivative(l, var, span);
   }
-  return number_value(ir_term_var(&l->terms.builder, var, (uint8_t)order, IR_NOW), VALUE_VARIES);
+  IrTermBuilder* builder = &l->terms.builder;
+  IrLeaf leaf = {.id = var, .kind = IR_LEAF_VAR, .order = (uint8_t)order, .when = IR_NOW};
+  ExprId slot = l->walk.selected ? ir_term_addend_leaf(builder, leaf) : ir_term_leaf(builder, leaf);
+  return number_value(slot, VALUE_VARIES);
 }
 
 uint32_t lower_scope_key(const Lower* l) {
@@ -190,6 +193,7 @@ static Value lower_name_value(Lower* l, const AstExpr* expr) {
   if (written->member) return lower_report_path(l, written);
   Local* local = lower_local(l, written);
   if (local) return lower_local_value(l, local, order, expr->span);
+  l->walk.selected = false;
   uint32_t name = resolve_name(l, written);
   if (name == 0) return lower_value_bad();
   const Binding* index = ast_name_is_plain(written) ? resolve_binding(l, name) : NULL;
@@ -274,7 +278,10 @@ static void reduce(Lower* l, Reduction* r, uint32_t level) {
       stop_reduction(l, r->expr);
       return;
     }
+    uint32_t around = l->terms.builder.addend;
+    l->terms.builder.addend = l->terms.builder.row.count;
     Value term = lower_value(l, r->expr->as.reduction.body);
+    l->terms.builder.addend = around;
     IrOp op = r->expr->as.reduction.product ? IR_MUL : IR_ADD;
     r->total = r->started ? combine(l, op, r->total, term, r->expr->span) : term;
     r->started = true;
@@ -296,6 +303,8 @@ static void reduce(Lower* l, Reduction* r, uint32_t level) {
   uint32_t name = names_intern(&l->m->names, iterator->variable);
   for (int64_t i = range.first; i <= range.last && !l->walk.stopped; i++) {
     resolve_bind(l, name, (double)i);
+    bool innermost = level + 1 == r->expr->as.reduction.iterators.count;
+    if (innermost) l->names.bindings.data[l->names.bindings.count - 1].sum = l->walk.sums;
     reduce(l, r, level + 1);
     resolve_unbind(l);
   }
@@ -305,13 +314,13 @@ static Value lower_reduction(Lower* l, const AstExpr* expr) {
   Reduction r = {.expr = expr};
   // what is surely too much is refused before anything is made of it; those inside are counted with
   // it
-  bool outermost = !l->walk.reducing;
+  bool outermost = l->walk.sums == 0;
   uint32_t errors = l->diags->error_count;
   if (outermost && resolve_terms(l, expr) > REDUCED_SURE * REDUCED_MAX) stop_reduction(l, expr);
   if (l->diags->error_count != errors) return lower_value_bad();
-  l->walk.reducing = true;
+  l->walk.sums++;
   reduce(l, &r, 0);
-  if (outermost) l->walk.reducing = false;
+  l->walk.sums--;
   if (l->walk.stopped) return lower_value_bad();
   if (r.started) return r.total;
   double empty = expr->as.reduction.product ? 1.0 : 0.0;

@@ -25,7 +25,10 @@ void resolve_unbind(Lower* l) {
 
 const Binding* resolve_binding(Lower* l, uint32_t name) {
   for (uint32_t i = l->names.bindings.count; i > l->names.binding_base; i--) {
-    if (l->names.bindings.data[i - 1].name == name) return &l->names.bindings.data[i - 1];
+    const Binding* binding = &l->names.bindings.data[i - 1];
+    if (binding->name != name) continue;
+    if (binding->sum && binding->sum == l->walk.sums) l->walk.selected = true;
+    return binding;
   }
   return NULL;
 }

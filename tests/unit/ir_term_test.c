@@ -36,6 +36,40 @@ TEST(long_rows_are_deduplicated_too) {
   arena_free(&arena);
 }
 
+/// sum over j = 0 .. count - 1 of x_j * (x_j - x_i)
+static IrTerm pair_sum(IrModel* m, uint32_t count, uint32_t i) {
+  IrTermBuilder b;
+  ir_term_begin(&b, m);
+  ExprId sum = ir_term_var(&b, i, 0, IR_NOW);
+  for (uint32_t j = 0; j < count; j++) {
+    b.addend = b.row.count;
+    ExprId other = ir_term_addend_leaf(&b, (IrLeaf){.id = j, .kind = IR_LEAF_VAR});
+    ExprId own = ir_term_var(&b, i, 0, IR_NOW);
+    ExprId again = ir_term_addend_leaf(&b, (IrLeaf){.id = j, .kind = IR_LEAF_VAR});
+    CHECK(other.index == again.index && other.index != own.index, "one slot per addend");
+    ExprId difference = ir_node(&m->pool, IR_SUB, other, own, none);
+    ExprId addend = ir_node(&m->pool, IR_MUL, again, difference, none);
+    sum = ir_node(&m->pool, IR_ADD, sum, addend, none);
+  }
+  return ir_term_end(&b, sum);
+}
+
+TEST(sums_over_all_have_one_shape) {
+  TEST_ARENA(arena);
+  IrModel m;
+  ir_model_init(&m, &arena, NULL);
+  for (uint32_t count = 3; count <= 300; count *= 10) {
+    IrTerm first = pair_sum(&m, count, 0);
+    for (uint32_t i = 1; i < count; i++) {
+      IrTerm t = pair_sum(&m, count, i);
+      CHECK(t.shape.index == first.shape.index && t.leaf_count == count + 1, "shape");
+      CHECK(ir_leaf(&m, t, 0).id == i && ir_leaf(&m, t, count).id == count - 1, "row");
+      CHECK(ir_leaf(&m, t, count).pad == 0, "no mark is left");
+    }
+  }
+  arena_free(&arena);
+}
+
 TEST(builders_may_be_nested) {
   TEST_ARENA(arena);
   IrModel m;

@@ -290,6 +290,24 @@ TEST(order_of_declarations_does_not_matter) {
   arena_free(&arena);
 }
 
+TEST(sums_over_all_elements_have_one_shape) {
+  static const char* const texts[] = {
+      "for i = 1:4 { x[i]' = -x[i] + sum(j = 1:4, sin(x[j] - x[i])); }",
+      "for i = 1:4 { x[i]' = sum(j = 1:4, j*x[j]*x[i]) + prod(j = 1:4, x[j] + x[i]); }",
+      "function pull(a, b) = (a - b)^2; for i = 1:4 { x[i]' = sum(j = 1:4, pull(x[j], x[i])); }",
+  };
+  FOR_CASES(text, texts) {
+    TEST_ARENA(arena);
+    Compiled c;
+    compile_fine(&c, &arena, *text);
+    for (uint32_t i = 1; i < c.m.equations.count; i++) {
+      uint32_t shape = c.m.equations.data[i].term.shape.index;
+      CHECK(shape == c.m.equations.data[0].term.shape.index, *text);
+    }
+    arena_free(&arena);
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // piecewise functions
 
