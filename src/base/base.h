@@ -33,5 +33,7 @@
 
 /// Put numbers in order where they are (Shell's method: short lists, nearly in order mostly).
 void base_sort_ascending(uint32_t* list, uint32_t count);
+/// Where a number stands in an ascending list; UINT32_MAX when it does not.
+uint32_t base_find_sorted(const uint32_t* list, uint32_t count, uint32_t wanted);
 
 #endif

@@ -17,3 +17,17 @@ void base_sort_ascending(uint32_t* list, uint32_t count) {
     }
   }
 }
+
+uint32_t base_find_sorted(const uint32_t* list, uint32_t count, uint32_t wanted) {
+  uint32_t lo = 0;
+  uint32_t hi = count;
+  while (lo < hi) {
+    uint32_t middle = lo + (hi - lo) / 2;
+    if (list[middle] < wanted) {
+      lo = middle + 1;
+    } else {
+      hi = middle;
+    }
+  }
+  return lo < count && list[lo] == wanted ? lo : UINT32_MAX;
+}

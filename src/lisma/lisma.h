@@ -27,7 +27,8 @@ typedef struct LismaOptions {
 
   /// Contents of a data file, copied into `arena`. NULL: the model cannot read files.
   SltStatus (*load_file)(void* user, Str name, Arena* arena, Str* content);
-  /// Text of the part that stands for a foreign file; else `problem` in words. NULL: there are none.
+  /// Text of the part that stands for a foreign file; else `problem` in words. NULL: there are
+  /// none.
   bool (*describe_foreign)(void* user, Str name, Arena* arena, Str* text, Str* problem);
   void* user;
 

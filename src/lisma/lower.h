@@ -244,17 +244,19 @@ typedef struct Scope {
   bool equation;       // variables found here stand in an equation
   bool entry_is_now;   // t0 is the present time (entry actions)
   uint32_t automaton;  // whose entry time t0 is; IR_NONE for the start of the run
+  IrTerm guard;        // SCOPE_ACTION: the condition on which it happens, where there is just one
 } Scope;
 
 /// Attributes of the atoms made by a condition.
 typedef struct AtomStyle {
   uint8_t type;  // IrAtomType
   bool bipolar;
-  bool shared;  // atoms of switches: equal ones are one
-  bool kink;    // what it switches is continuous there
-  bool inside;  // already inside `[ ]`
-  bool judge;   // find out whether it can hold at all: guards
-  Str text;     // of a relation that is not written out
+  bool shared;   // atoms of switches: equal ones are one
+  bool kink;     // what it switches is continuous there
+  bool inside;   // already inside `[ ]`
+  bool judge;    // find out whether it can hold at all: guards
+  bool negated;  // what is wanted is that it does not hold
+  Str text;      // of a relation that is not written out
   IrTerm eps, gamma;
 } AtomStyle;
 
@@ -272,6 +274,8 @@ typedef struct StateInfo {
   const AstName* like_name;
   bool edits;      // its body changes equations
   bool split;      // declared with different resets: they belong to the transitions
+  bool alike;      // ... although they are the same: each asks the relations of its own guard
+  uint32_t ways;   // declarations that lead to it
   bool is_parent;  // some `like` names it
   bool suspect;    // a mistake in its heading was told: say nothing more about how it is reached
   uint32_t like;   // in `states`, IR_NONE without
@@ -294,6 +298,7 @@ typedef struct Site {
   bool actions;        // initial values are actions: inside a state or `at`
   bool in_at;
   uint32_t fixed_if;  // depth of `if` blocks decided at compilation around this place
+  IrTerm guard;       // the condition on which the actions happen, where there is just one
 } Site;
 
 /// An equation or deletion written inside an `if` that was decided at compilation: it edits the

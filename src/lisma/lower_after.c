@@ -126,6 +126,7 @@ void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
   Site inside = *site;
   inside.actions = true;
   inside.in_at = true;
+  inside.guard = after->trigger ? holds : (IrTerm){{0}, 0, 0};
   lower_block(l, &after->body, &inside);
   Scope scope = {.kind = SCOPE_ACTION, .literal = true, .automaton = IR_NONE};
   IrTerm value = lower_term(l, after->delay, scope, NULL);

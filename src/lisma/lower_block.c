@@ -230,7 +230,8 @@ static void add_action(Lower* l, const AstInit* item, uint32_t var, const Site* 
   Scope scope = {.kind = SCOPE_ACTION,
                  .literal = true,
                  .entry_is_now = !site->in_at,
-                 .automaton = site->automaton};
+                 .automaton = site->automaton,
+                 .guard = site->guard};
   IrTerm value = lower_term(l, item->value, scope, NULL);
   l->names.vars.data[var].flags |= item->guess ? VAR_GUESS : VAR_SET;
   if (!ir_term_present(value)) return;
@@ -342,6 +343,7 @@ static void lower_branch(Lower* l, const AstBlock* block, const Site* site) {
 /// `else if` stands in the false branch of what is before it, and so on down the chain.
 static void lower_if(Lower* l, const AstStatement* statement, const Site* site) {
   Site at = *site;
+  at.guard = (IrTerm){{0}, 0, 0};  // a branch has its own condition
   const AstBranchList* branches = &statement->as.branches;
   for (uint32_t i = 0; i < branches->count; i++) {
     const AstBranch* branch = &branches->data[i];
@@ -366,6 +368,7 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
     Span head = {branch->span.begin, branch->condition->span.end};
     uint32_t automaton = lower_add_switch(l, condition, at.body, head);
     Site inside = at;
+    inside.guard = condition;
     inside.fixed_if = 0;
     inside.body = branch_body(l, automaton, 1);
     lower_branch(l, &branch->body, &inside);

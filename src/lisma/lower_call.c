@@ -156,10 +156,11 @@ static Value lower_when(Lower* l, const AstExpr* expr, const Function* function,
 
 static Value lower_no_event(Lower* l, const AstExpr* expr, const Function* function) {
   if (!lower_has_arity(l, expr, function)) return lower_value_bad();
-  bool literal = l->terms.scope.literal;
+  Scope outer = l->terms.scope;
   l->terms.scope.literal = true;
+  l->terms.scope.guard = (IrTerm){{0}, 0, 0};
   Value value = lower_value(l, expr->as.call.args.data[0]);
-  l->terms.scope.literal = literal;
+  l->terms.scope = outer;
   return value;
 }
 

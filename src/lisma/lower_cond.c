@@ -51,6 +51,16 @@ static bool is_truth(const Lower* l, Value value, bool truth) {
   return l->m->pool.nodes.data[value.e.index].op == (truth ? IR_TRUE : IR_FALSE);
 }
 
+static Value opposite(Lower* l, Value value) {
+  if (value.type == VALUE_BAD) return value;
+  if (is_truth(l, value, true)) return truth_value(l, false);
+  if (is_truth(l, value, false)) return truth_value(l, true);
+  unsigned flags = value.flags & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS);
+  if (value.flags & VALUE_NEVER) flags |= VALUE_ALWAYS;
+  if (value.flags & VALUE_ALWAYS) flags |= VALUE_NEVER;
+  return condition_value(lower_op(l, IR_NOT, value.e, (ExprId){0}), flags);
+}
+
 // ---------------------------------------------------------------------------------------------
 // shared things
 
@@ -116,6 +126,17 @@ static IrOp relation_op(AstOp op) {
   case AST_OP_LE: return IR_LE;
   case AST_OP_GT: return IR_GT;
   default: return IR_GE;
+  }
+}
+
+static IrOp complement(IrOp op) {
+  switch ((int)op) {
+  case IR_EQ: return IR_NE;
+  case IR_NE: return IR_EQ;
+  case IR_LT: return IR_GE;
+  case IR_LE: return IR_GT;
+  case IR_GT: return IR_LE;
+  default: return IR_LT;
   }
 }
 
@@ -210,10 +231,12 @@ static Value lower_exclusive(Lower* l, Value a, Value b, bool equal) {
 /// `a == b` and `a != b` of conditions.
 static Value compare_conditions(Lower* l, const AstExpr* expr, AtomStyle style) {
   const AstLinkList* links = &expr->as.chain.links;
+  bool negated = style.negated;
   style.bipolar = true;
+  style.negated = false;
   Value a = lower_condition(l, links->data[0].operand, style);
   Value b = lower_condition(l, links->data[1].operand, style);
-  return lower_exclusive(l, a, b, links->data[1].op == AST_OP_EQ);
+  return lower_exclusive(l, a, b, (links->data[1].op == AST_OP_EQ) != negated);
 }
 
 static bool is_truth_word(Lower* l, const AstExpr* expr) {
@@ -232,8 +255,53 @@ static bool compares_conditions(Lower* l, const AstExpr* expr) {
   return false;
 }
 
+/// The relation of the guard that has the boundary of `a op b` and its side; IR_NONE without one.
+static uint32_t find_in_guard(Lower* l, IrOp op, ExprId a, ExprId b) {
+  IrTerm guard = l->terms.scope.guard;
+  uint8_t relation = IR_REL_GE;
+  ExprId g = lower_oriented(l, op, a, b, &relation);
+  uint32_t leaves = l->m->leaves.count;
+  IrTerm term = lower_snapshot(l, g);
+  uint32_t found = IR_NONE;
+  for (uint32_t k = 0; k < guard.leaf_count && found == IR_NONE; k++) {
+    IrLeaf leaf = ir_leaf(l->m, guard, k);
+    if (leaf.kind != IR_LEAF_ATOM) continue;
+    const IrAtom* atom = &l->m->atoms.data[leaf.id];
+    bool alike = (atom->relation == IR_REL_EQ) == (relation == IR_REL_EQ);
+    if (alike && ir_term_equal(l->m, atom->g, term)) found = leaf.id;
+  }
+  l->m->leaves.count = leaves;
+  return found;
+}
+
+/// What follows for `a op b` from a relation of the guard with its boundary and its side: `x < 0`
+/// means `x <= 0`, and where `x <= 0` fails, `x < 0` does.
+static ExprId follow_guard(Lower* l, uint32_t atom, IrOp op, ExprId a, ExprId b) {
+  ExprId truth = lower_leaf(l, (IrLeaf){.id = atom, .kind = IR_LEAF_ATOM});
+  bool strict = op == IR_LT || op == IR_GT;
+  uint8_t relation = l->m->atoms.data[atom].relation;
+  if (relation == IR_REL_EQ) return op == IR_EQ ? truth : lower_op(l, IR_NOT, truth, (ExprId){0});
+  if (strict == (relation == IR_REL_GT)) return truth;
+  return lower_op(l, strict ? IR_AND : IR_OR, truth, lower_op(l, op, a, b));
+}
+
+/// What the guard says about a relation of its own: the values at a crossing lie on either side of
+/// the boundary, by rounding, and resets must not contradict the event that they belong to.
+static bool decided_by_guard(Lower* l, IrOp op, ExprId a, ExprId b, ExprId* truth) {
+  if (!ir_term_present(l->terms.scope.guard)) return false;
+  uint32_t atom = find_in_guard(l, op, a, b);
+  if (atom != IR_NONE) {
+    *truth = follow_guard(l, atom, op, a, b);
+    return true;
+  }
+  atom = find_in_guard(l, complement(op), a, b);
+  if (atom == IR_NONE) return false;
+  *truth = lower_op(l, IR_NOT, follow_guard(l, atom, complement(op), a, b), (ExprId){0});
+  return true;
+}
+
 /// A relation inside the present term.
-static Value literal_relation(Lower* l, const AstExpr* expr) {
+static Value literal_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   const AstLinkList* links = &expr->as.chain.links;
   Value a = lower_value(l, links->data[0].operand);
   Value b = lower_value(l, links->data[1].operand);
@@ -241,13 +309,24 @@ static Value literal_relation(Lower* l, const AstExpr* expr) {
   unsigned flags = (unsigned)a.flags | b.flags;
   Value value;
   if (decide(l, expr, flags, &value)) return value;
-  return condition_value(lower_op(l, relation_op(links->data[1].op), a.e, b.e), flags);
+  IrOp op = relation_op(links->data[1].op);
+  ExprId e = {0};
+  bool asked = style.type == IR_ATOM_NOEVENT;  // for the values as they are
+  if (asked || !decided_by_guard(l, op, a.e, b.e, &e)) e = lower_op(l, op, a.e, b.e);
+  return condition_value(e, flags);
+}
+
+/// What a relation is called whose negation is what is located.
+static Str negated_text(Lower* l, Str text, Span span) {
+  if (text.length == 0) text = (Str){l->source->text.data + span.begin, span.end - span.begin};
+  return str_format(l->arena, "not (%.*s)", STR_ARGS(text));
 }
 
 /// A relation as an atom with a term of its own.
 static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   const AstLinkList* links = &expr->as.chain.links;
   IrOp op = relation_op(links->data[1].op);
+  if (style.negated) op = complement(op);
   bool outer = l->terms.scope.in_atom;
   l->terms.scope.in_atom = true;
   TermFrame frame = lower_begin(l);
@@ -259,7 +338,7 @@ static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   bool bad = a.type == VALUE_BAD || b.type == VALUE_BAD;
   if (bad || decide(l, expr, flags, &value)) {
     lower_end(l, frame, (ExprId){0});
-    return value;
+    return bad || !style.negated ? value : opposite(l, value);
   }
   uint8_t relation = IR_REL_GE;
   ExprId g = lower_oriented(l, op, a.e, b.e, &relation);
@@ -269,6 +348,7 @@ static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   if (op == IR_NE) style.bipolar = true;
   Span span = {links->data[0].operand->span.begin, links->data[1].operand->span.end};
   if (style.text.length) span = expr->span;
+  if (style.negated) style.text = negated_text(l, style.text, span);
   uint32_t atom = lower_add_atom(l, term, relation, style, span);
   ExprId e = lower_leaf(l, (IrLeaf){.id = atom, .kind = IR_LEAF_ATOM});
   if (op == IR_NE) {
@@ -284,7 +364,9 @@ static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
 static Value lower_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   if (expr->as.chain.links.count != 2) return report_chained(l, expr);
   if (compares_conditions(l, expr)) return compare_conditions(l, expr, style);
-  return l->terms.scope.literal ? literal_relation(l, expr) : located_relation(l, expr, style);
+  if (!l->terms.scope.literal) return located_relation(l, expr, style);
+  Value value = literal_relation(l, expr, style);
+  return style.negated ? opposite(l, value) : value;  // of nan too
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -298,7 +380,7 @@ static unsigned join_flags(unsigned a, unsigned b, bool either) {
 }
 
 static Value lower_connective(Lower* l, const AstExpr* expr, AtomStyle style) {
-  bool either = expr->as.chain.level == AST_LEVEL_OR;
+  bool either = (expr->as.chain.level == AST_LEVEL_OR) != style.negated;
   const AstLinkList* links = &expr->as.chain.links;
   Value total = truth_value(l, !either);
   for (uint32_t i = 0; i < links->count; i++) {
@@ -319,17 +401,22 @@ static Value lower_connective(Lower* l, const AstExpr* expr, AtomStyle style) {
 /// `a xor b xor c`, from the left.
 static Value lower_xor(Lower* l, const AstExpr* expr, AtomStyle style) {
   const AstLinkList* links = &expr->as.chain.links;
+  bool negated = style.negated;
   style.bipolar = true;
+  style.negated = false;
   Value total = lower_condition(l, links->data[0].operand, style);
   for (uint32_t i = 1; i < links->count; i++) {
     total = lower_exclusive(l, total, lower_condition(l, links->data[i].operand, style), false);
   }
-  return total;
+  return negated ? opposite(l, total) : total;
 }
 
 /// `a implies b implies c`, from the right: all but the last are what it takes.
 static Value lower_implies(Lower* l, const AstExpr* expr, AtomStyle style) {
   const AstLinkList* links = &expr->as.chain.links;
+  bool negated = style.negated;
+  style.negated = false;
+  style.bipolar |= negated;
   Value total = lower_condition(l, links->data[links->count - 1].operand, style);
   style.bipolar = true;
   for (uint32_t i = links->count - 1; i > 0; i--) {
@@ -340,19 +427,13 @@ static Value lower_implies(Lower* l, const AstExpr* expr, AtomStyle style) {
     ExprId without = lower_op(l, IR_NOT, cause.e, (ExprId){0});
     total = condition_value(lower_op(l, IR_OR, without, total.e), flags);
   }
-  return total;
+  return negated ? opposite(l, total) : total;
 }
 
+/// `not` goes into the condition, down to its relations: `not (x > 0)` is located as `x <= 0` is.
 static Value lower_not(Lower* l, const AstExpr* expr, AtomStyle style) {
-  style.bipolar = true;
-  Value value = lower_condition(l, expr->as.unary.operand, style);
-  if (value.type == VALUE_BAD) return value;
-  if (is_truth(l, value, true)) return truth_value(l, false);
-  if (is_truth(l, value, false)) return truth_value(l, true);
-  unsigned flags = value.flags & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS);
-  if (value.flags & VALUE_NEVER) flags |= VALUE_ALWAYS;
-  if (value.flags & VALUE_ALWAYS) flags |= VALUE_NEVER;
-  return condition_value(lower_op(l, IR_NOT, value.e, (ExprId){0}), flags);
+  style.negated = !style.negated;
+  return lower_condition(l, expr->as.unary.operand, style);
 }
 
 static uint8_t atom_type(AstEvent event) {
@@ -394,7 +475,13 @@ static Value lower_atom(Lower* l, const AstExpr* expr, AtomStyle style) {
   style.text = expr->as.atom.text;
   style.eps = atom_parameter(l, expr->as.atom.eps, "eps", 1e300);
   style.gamma = atom_parameter(l, expr->as.atom.gamma, "gamma", 1.0);
-  return lower_condition(l, expr->as.atom.condition, style);
+  // the window of a typed event lies on its own side of the boundary
+  bool typed = style.type != IR_ATOM_CRITICAL || expr->as.atom.eps || expr->as.atom.gamma;
+  bool outside = style.negated && typed;
+  style.negated &= !outside;
+  style.bipolar |= outside;
+  Value value = lower_condition(l, expr->as.atom.condition, style);
+  return outside ? opposite(l, value) : value;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -495,7 +582,7 @@ static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style
   }
   if (is_truth_word(l, expr)) {
     Symbol word = *resolve_symbol(l, resolve_plain(l, written));
-    return truth_value(l, word.index == BUILTIN_TRUE);
+    return truth_value(l, (word.index == BUILTIN_TRUE) != style.negated);
   }
   uint32_t name = resolve_name(l, written);
   if (name == 0) return lower_value_bad();
@@ -530,7 +617,10 @@ static Value lower_condition_kind(Lower* l, const AstExpr* expr, AtomStyle style
     if (user != IR_NONE) return lower_condition_call(l, expr, user, style);
   }
   if (!lower_is_condition(expr)) return report_not_condition(l, expr);
-  if (expr->kind == AST_QUALIFIED) return lower_qualified(l, expr);
+  if (expr->kind == AST_QUALIFIED) {
+    Value value = lower_qualified(l, expr);
+    return style.negated ? opposite(l, value) : value;
+  }
   if (expr->kind == AST_ATOM) return lower_atom(l, expr, style);
   if (expr->kind == AST_UNARY) return lower_not(l, expr, style);
   if (expr->kind == AST_CALL) {

@@ -221,7 +221,7 @@ uint32_t lower_flush_actions(Lower* l) {
   return begin;
 }
 
-static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at) {
+static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at, IrTerm guard) {
   StateInfo state = l->automata.states.data[at];
   if (state.index == 0 && state.edits) {
     Diag* diag = lower_report(l, DIAG_E0413, declaration->name.span,
@@ -236,7 +236,8 @@ static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at)
   Site inside = {.body = state.body == IR_NONE ? 0 : state.body,
                  .automaton = state.automaton,
                  .owner = state.automaton,
-                 .actions = true};
+                 .actions = true,
+                 .guard = guard};
   lower_block(l, &declaration->body, &inside);
   IrState* ir = &l->m->states.data[state.ir];
   ir->invariant = lower_end(l, frame, l->automata.invariant);
@@ -247,14 +248,22 @@ static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at)
   ir->action_begin = lower_flush_actions(l);
 }
 
-/// The resets of a further declaration, which are those of its transition.
-static void lower_further_resets(Lower* l, const AstState* declaration, const StateInfo* state) {
-  Site inside = {.automaton = state->automaton, .owner = state->automaton, .actions = true};
-  lower_begin_actions(l);
-  for (uint32_t i = 0; i < declaration->body.statements.count; i++) {
-    const AstStatement* s = &declaration->body.statements.data[i];
-    if (s->kind == AST_INIT) lower_init(l, s, &inside);
+static void lower_resets(Lower* l, const AstBlock* block, void* user) {
+  const Site* inside = user;
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    if (s->kind == AST_INIT) lower_init(l, s, inside);
+    if (s->kind == AST_FOR) resolve_loop(l, s, lower_resets, user);
   }
+}
+
+/// The resets of a further declaration, which are those of its transition.
+static void lower_further_resets(Lower* l, const AstState* declaration, const StateInfo* state,
+                                 IrTerm guard) {
+  Site inside = {
+      .automaton = state->automaton, .owner = state->automaton, .actions = true, .guard = guard};
+  lower_begin_actions(l);
+  lower_resets(l, &declaration->body, &inside);
 }
 
 void lower_state(Lower* l, const AstStatement* statement, const Site* site) {
@@ -267,10 +276,15 @@ void lower_state(Lower* l, const AstStatement* statement, const Site* site) {
   uint32_t transitions = l->m->transitions.count;
   lower_transition(l, declaration, at);
   bool fires = l->m->transitions.count > transitions;
-  bool first = l->automata.states.data[at].with_body == declaration;
-  bool split = l->automata.states.data[at].split && declaration->has_body;
-  if (declaration->has_body && first) lower_state_body(l, declaration, at);
-  if (split && !first) lower_further_resets(l, declaration, &l->automata.states.data[at]);
+  StateInfo state = l->automata.states.data[at];
+  bool first = state.with_body == declaration;
+  bool split = state.split && (declaration->has_body || state.alike);
+  IrTerm guard = {{0}, 0, 0};
+  if (fires && (split || state.ways == 1)) guard = l->m->transitions.data[transitions].guard;
+  if (declaration->has_body && first) lower_state_body(l, declaration, at, guard);
+  if (split && !first) {
+    lower_further_resets(l, state.alike ? state.with_body : declaration, &state, guard);
+  }
   if (!split || !fires) return;
   l->m->transitions.data[transitions].action_count = l->automata.actions.count;
   uint32_t begin = lower_flush_actions(l);

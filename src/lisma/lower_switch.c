@@ -159,8 +159,8 @@ static uint32_t add_cell(Lower* l, const char* prefix, ExprId start, Span span) 
 }
 
 /// floor(u). A hidden variable m is the whole number next to u, and moves only well away from it,
-/// where floor has no jump; the jump at m is a switch like any other, so that motion may slide along
-/// it.
+/// where floor has no jump; the jump at m is a switch like any other, so that motion may slide
+/// along it.
 static ExprId located_floor(Lower* l, ExprId u, Span span) {
   IrTerm term = lower_snapshot(l, u);
   const Shared* known = lower_find_shared(l, &l->terms.cells, term, 0);

@@ -84,8 +84,7 @@ static bool parse_part_argument(Parser* p, bool parameter, AstArgument* out) {
     out->name.span = p->tok.span;
     out->name.quoted = true;
     parser_advance(p);
-  } else if (!parser_expect_word(p, "the name of a parameter", &out->name.head,
-                                 &out->name.span)) {
+  } else if (!parser_expect_word(p, "the name of a parameter", &out->name.head, &out->name.span)) {
     return false;
   }
   if (!parameter || p->tok.kind == TOK_ASSIGN) {

@@ -175,13 +175,24 @@ static int compare_texts(const void* a, const void* b) {
   return order ? order : (x->length > y->length) - (x->length < y->length);
 }
 
+/// Whether a statement is a reset, or a loop of nothing else.
+static bool is_reset(const AstStatement* s) {
+  if (s->kind != AST_FOR) return s->kind == AST_INIT;
+  const AstBlock* body = &s->as.loop.body;
+  bool all = body->statements.count > 0;
+  for (uint32_t i = 0; i < body->statements.count && all; i++) {
+    all = is_reset(&body->statements.data[i]);
+  }
+  return all;
+}
+
 /// The statements of a body that are resets, or all others, as texts. They are printed and sorted,
 /// since neither layout nor order means anything.
 static BodyTexts body_texts(Lower* l, const AstBlock* body, bool resets) {
   BodyTexts out = {.data = ARENA_ARRAY(l->scratch, Str, body->statements.count + 1)};
   for (uint32_t i = 0; i < body->statements.count; i++) {
     const AstStatement* s = &body->statements.data[i];
-    if ((s->kind == AST_INIT) != resets) continue;
+    if (is_reset(s) != resets) continue;
     TextBuffer text = {.arena = l->scratch};
     ast_print_statement(&text, s, 0);
     out.data[out.count] = text_str(&text);
@@ -253,6 +264,7 @@ static void declare_state(Lower* l, const AstState* declaration, uint32_t automa
   }
   uint32_t at = resolve_state(l, automaton, name);
   if (at == IR_NONE) at = add_state(l, automaton, name, declaration->name.span);
+  l->automata.states.data[at].ways++;
   declare_body(l, &l->automata.states.data[at], declaration);
 }
 
@@ -330,11 +342,67 @@ static void declare_block(Lower* l, const AstBlock* block, uint32_t automaton) {
   }
 }
 
+/// Whether a value is made with conditions, or may be: inside of macros and functions.
+static bool has_condition(Lower* l, const AstExpr* e) {
+  if (e->kind == AST_CONDITIONAL || lower_is_condition(e)) return true;
+  const AstName* called = e->kind == AST_NAME   ? &e->as.name.name
+                          : e->kind == AST_CALL ? e->as.call.callee
+                                                : NULL;
+  uint32_t name = called ? names_find(&l->m->names, called->head) : 0;
+  SymbolKind kind = name ? resolve_symbol(l, name)->kind : SYM_NONE;
+  if (kind == SYM_MACRO || kind == SYM_FUNCTION) return true;
+  const AstExpr* child = NULL;
+  for (uint32_t i = 0; (child = ast_child(e, i)); i++) {
+    if (has_condition(l, child)) return true;
+  }
+  return false;
+}
+
+static bool resets_ask(Lower* l, const AstBlock* block) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    if (s->kind == AST_FOR && resets_ask(l, &s->as.loop.body)) return true;
+    for (uint32_t k = 0; s->kind == AST_INIT && k < s->as.init.items.count; k++) {
+      if (has_condition(l, s->as.init.items.data[k].value)) return true;
+    }
+  }
+  return false;
+}
+
+/// Names of states that some `goto` leads to.
+static void find_gotos(const Lower* l, const AstBlock* block, Map* found) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    if (s->kind == AST_FOR) find_gotos(l, &s->as.loop.body, found);
+    if (s->kind == AST_AT) find_gotos(l, &s->as.at.body, found);
+    if (s->kind == AST_INSTANCE) find_gotos(l, &s->as.instances.data[0].body, found);
+    if (s->kind != AST_GOTO) continue;
+    uint32_t name = names_find(&l->m->names, s->as.jump.state->head);
+    if (name) map_set(found, name, 0, 1);
+  }
+}
+
+/// Resets that ask conditions belong to the transitions where there are several: each asks the
+/// relations of its own guard. What a `goto` enters has no guard to ask.
+static void part_resets(Lower* l) {
+  Map gotos = {.arena = l->scratch};
+  find_gotos(l, &l->ast->body, &gotos);
+  for (uint32_t i = 0; i < l->automata.states.count; i++) {
+    StateInfo* state = &l->automata.states.data[i];
+    if (!state->with_body) continue;
+    uint32_t head = names_find(&l->m->names, state->with_body->name.head);
+    if (map_get(&gotos, head, 0)) state->ways = 2;
+    if (state->split || state->ways < 2 || map_get(&gotos, head, 0)) continue;
+    state->alike = state->split = resets_ask(l, &state->with_body->body);
+  }
+}
+
 void resolve_declarations(Lower* l) {
   for (uint32_t i = 0; i < l->ast->body.statements.count; i++) {
     declare_values(l, &l->ast->body.statements.data[i]);
   }
   declare_block(l, &l->ast->body, IR_NONE);
+  part_resets(l);
   l->walk.instances = 0;
 }
 

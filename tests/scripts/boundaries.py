@@ -57,6 +57,47 @@ class Boundaries(cli_case.CliCase):
             self.assertEqual([r["y"] for r in rows if r["time"] == 1.0], [5, 5, 6])
             self.assertEqual(rows[-1]["n"], 1)
 
+    def test_resets_agree_with_their_guard(self):
+        # ball with height c and speed v; the reset decides by the relation that has just fired
+        spellings = (("x <= 0", "x <= 0"), ("x <= 0", "0 >= x"), ("x <= 0", "not (x > 0)"), ("0 >= x", "x <= 0"),
+                     ("not (x > 0)", "x <= 0"), ("not (x > 0)", "not (0 < x)"), ("x < 0", "!(x >= 0)"),
+                     ("x <= 0 && v < 0", "x <= 0"), ("low", "low"), ("low", "x <= 0"))
+        heads = ("state s [{g}] {{ {r} }} from init, s;", "state s [{g}] {{ {r} }} from init; state s [{g}] from s;",
+                 "state s [{g}] {{ {r} }} from init; state s [{g}] {{ {r} }} from s;",
+                 "state s [{g}] {{ {r} set n = n + 1; }} from init; state s [{g}] {{ {r} }} from s;")
+        for c in (1.0, 0.3, 7e-9, 1e6):
+            for guard, asked in spellings:
+                for head in heads:
+                    states = head.format(g=guard, r=f"for i = 1:1 {{ set v = if({asked}, -0.8*v, v); }}")
+                    text = f"const c = {c!r}; macro low = x <= 0; x' = v; v' = -c; x(t0) = c; v(t0) = 0; n(t0) = 0;\n"
+                    rows, records, _ = self.run_model(text + states, until="6")
+                    # falls for sqrt(2), then flies for 2*0.8^k*sqrt(2): 1.41, 3.68, 5.49
+                    self.assertEqual(len(records), 3, (c, guard, asked, head))
+                    t, v = 6 - math.sqrt(2) * (1 + 2 * 0.8 + 2 * 0.64), 0.512 * math.sqrt(2)
+                    self.assertAlmostEqual(rows[-1]["x"] / c, v * t - t * t / 2, 6, (c, guard, asked, head))
+
+    def test_a_ball_comes_to_rest_whatever_its_guard_and_reset_ask(self):
+        for guard in ("x <= 0", "x < 0 && v < 0", "not (x > 0)", "not (x > 0 || v >= 0)"):
+            for asked in (guard, "x <= 0", "x <= 0 && v < 0"):
+                text = f"x' = v; v' = -1; x(t0) = 1; v(t0) = 0; state s [{guard}] {{ set v = if({asked}, -0.8*v, v); }} from init, s;\n"
+                rows, _, _ = self.run_model(text, until="30")
+                self.assertAlmostEqual(rows[-1]["x"], 0, 12, (guard, asked))
+                self.assertEqual(rows[-1]["v"], 0, (guard, asked))
+
+    def test_resets_of_branches_agree_with_their_condition(self):
+        for c in (1.0, 0.3, 7e-9):
+            text = f"const c = {c!r}; x' = -c; x(t0) = c/3; n(t0) = 0;\n" \
+                   "if (x < 0) { set n = if(x < 0, 1, 2); }\n"
+            rows, _, _ = self.run_model(text)
+            self.assertEqual(rows[-1]["n"], 1, c)
+
+    def test_relations_that_no_guard_decides_are_asked_as_they_stand(self):
+        # entered by 'goto', long before the guard could hold; noEvent asks for the value at the crossing
+        text = "x' = -1; x(t0) = 5; n(t0) = 0; m(t0) = 0; at 1 { goto s; }\n" \
+               "state s [x <= 2] { set n = if(x <= 2, 1, 7); set m = if(noEvent(x <= 4.5), 1, 7); } from init;\n"
+        rows, _, _ = self.run_model(text)
+        self.assertEqual((rows[-1]["n"], rows[-1]["m"]), (7, 1))
+
     def test_resting_values_stay(self):
         rows, records, _ = self.run_model("x' = 0; x(t0) = 1; y = if(x <= 1, 7, 1); z = if(x < 1, 7, 1);\n")
         self.assertEqual(records, [])

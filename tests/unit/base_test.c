@@ -23,6 +23,11 @@ TEST(numbers_in_order) {
       sum -= (uint64_t)list[i] * list[i];
     }
     CHECK(sum == 0, "the same numbers");
+    for (uint32_t i = 0; i < count; i++) {
+      uint32_t place = base_find_sorted(list, count, list[i]);
+      CHECK(place < count && list[place] == list[i], "found");
+    }
+    CHECK(base_find_sorted(list, count, count + 1) == UINT32_MAX, "not there");
   }
 }
 

@@ -15,17 +15,7 @@
 
 uint32_t eng_state_place(const EngSim* sim, uint32_t env) {
   const ModelMode* mode = sim->core.mode;
-  uint32_t lo = 0;
-  uint32_t hi = mode->state_count;
-  while (lo < hi) {
-    uint32_t middle = lo + (hi - lo) / 2;
-    if (mode->state_env[middle] < env) {
-      lo = middle + 1;
-    } else {
-      hi = middle;
-    }
-  }
-  return lo < mode->state_count && mode->state_env[lo] == env ? lo : MODEL_NONE;
+  return base_find_sorted(mode->state_env, mode->state_count, env);
 }
 
 static uint32_t output_place(const ModelMode* mode, uint32_t env) {
@@ -38,8 +28,11 @@ static uint32_t output_place(const ModelMode* mode, uint32_t env) {
 static SltStatus note_reading(EngSim* sim, EngContactWork* w, Row* row, uint32_t env) {
   const Model* model = sim->model;
   uint32_t value = env < model->env_count ? env : env - model->env_count;  // pre(x) is x here
-  Reading reading = {.env = env, .state = eng_state_place(sim, value), .output = MODEL_NONE};
-  if (reading.state == MODEL_NONE) {
+  Reading reading = {.env = env, .state = eng_state_place(sim, value), .relation = MODEL_NONE};
+  if (sim->values.is_truth[value]) {
+    reading.relation = eng_atom_place(sim->core.mode, value - model->atoms[0].env);
+    if (reading.relation == MODEL_NONE) return SLT_OK;
+  } else if (reading.state == MODEL_NONE) {
     if (!sim->values.computed[value]) return SLT_OK;
     reading.output = output_place(sim->core.mode, value);
     row->reads_computed = true;
@@ -323,6 +316,15 @@ SltStatus eng_contact_flow(EngSim* sim, double t, const double* x, double* f) {
   return SLT_OK;
 }
 
+/// A relation of the guard as an impact at w->x finds it: what the contact keeps holds.
+static bool holds_in_impact(EngSim* sim, const Row* row, uint32_t index, double t) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (index == row->index || atom->marks.kept_by_contact) return true;
+  return eng_relation_holds(atom->relation,
+                            output_value(sim, &sim->core.mode->g_flow, sim->programs.g_flow, index,
+                                         t, sim->contact.work->x));
+}
+
 /// What the resets would make of the speeds at (t, x), moved by -reach along the direction.
 static void reset_values(EngSim* sim, const Row* row, double t, const double* x, double reach,
                          double* out) {
@@ -339,8 +341,9 @@ static void reset_values(EngSim* sim, const Row* row, double t, const double* x,
   }
   for (uint32_t r = row->reading_begin; r < row->reading_end; r++) {
     const Reading* reading = &w->readings[r];
-    double value =
-        reading->state != MODEL_NONE ? w->x[reading->state] : sim->values.full[reading->output];
+    double value = reading->relation != MODEL_NONE ? holds_in_impact(sim, row, reading->relation, t)
+                   : reading->state != MODEL_NONE  ? w->x[reading->state]
+                                                   : sim->values.full[reading->output];
     w->saved[r] = sim->env[reading->env];
     sim->env[reading->env] = value;
   }

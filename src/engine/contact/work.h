@@ -17,8 +17,9 @@ typedef struct Entry {
 /// Something that the resets read and that moves.
 typedef struct Reading {
   uint32_t env;
-  uint32_t state;   // MODEL_NONE: it is computed...
-  uint32_t output;  // ... by this output of the mode's full program
+  uint32_t state;     // MODEL_NONE: it is the truth of a relation of the mode, or computed...
+  uint32_t relation;  // its place; MODEL_NONE: no relation
+  uint32_t output;    // ... by this output of the mode's full program
 } Reading;
 
 /// A closed contact in the present mode.

@@ -64,17 +64,7 @@ typedef struct Jump {
 
 /// Number of a quantity among those solved for, which ascend; MODEL_NONE for others.
 static uint32_t top_column(const Jump* s, uint32_t quantity) {
-  uint32_t lo = 0;
-  uint32_t hi = s->e;
-  while (lo < hi) {
-    uint32_t middle = lo + (hi - lo) / 2;
-    if (s->column_quantity[middle] < quantity) {
-      lo = middle + 1;
-    } else {
-      hi = middle;
-    }
-  }
-  return lo < s->e && s->column_quantity[lo] == quantity ? lo : MODEL_NONE;
+  return base_find_sorted(s->column_quantity, s->e, quantity);
 }
 
 static void find_tops(Jump* s) {

@@ -19,17 +19,7 @@
 #define CLEAR_TIMES    16.0
 
 uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
-  uint32_t lo = 0;
-  uint32_t hi = mode->atom_count;
-  while (lo < hi) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (mode->atoms[mid] < atom) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo < mode->atom_count && mode->atoms[lo] == atom ? lo : MODEL_NONE;
+  return base_find_sorted(mode->atoms, mode->atom_count, atom);
 }
 
 static void mark_separating(EngSim* sim, const ModelGuard* guard) {
