@@ -373,3 +373,15 @@ SltStatus num_first_step(NumStepper* s, double t_bound, double span, uint32_t or
 SltStatus num_stepper_choose_h(NumStepper* s, double t_bound, double span) {
   return num_first_step(s, t_bound, span, s->method->order, &s->control.h_next);
 }
+
+SltStatus num_stepper_choose_h_held(NumStepper* s, double t_bound, double span, NumRhs* flow) {
+  SLT_TRY(num_stepper_choose_h(s, t_bound, span));
+  if (s->control.h_next > BLIND_SHORTEST) {
+    return SLT_OK;
+  }
+  NumRhs* rhs = s->rhs;
+  s->rhs = flow;
+  SltStatus status = num_stepper_choose_h(s, t_bound, span);
+  s->rhs = rhs;
+  return status;
+}

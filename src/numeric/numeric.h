@@ -317,6 +317,9 @@ void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, c
 /// decides: a time somebody is interested in, not finite for none. Only for the very start. A
 /// failing probe point is moved closer; fails only when f(t, x) does.
 SltStatus num_stepper_choose_h(NumStepper* s, double t_bound, double span);
+/// The same for a motion that opposing flows hold. Where they keep everything at rest, and no span
+/// is given, the time over which `flow`, one of them, changes decides.
+SltStatus num_stepper_choose_h_held(NumStepper* s, double t_bound, double span, NumRhs* flow);
 
 /// Go on with another method from the committed point; the step size is kept, the trial void. The
 /// storage must be large enough for both methods.

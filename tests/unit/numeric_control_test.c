@@ -340,6 +340,39 @@ static SltStatus only_near(void* user, double t, const double* x, double* dx) {
   return SLT_OK;
 }
 
+/// Nothing moves: two flows are in balance.
+static SltStatus held(void* user, double t, const double* x, double* dx) {
+  (void)user, (void)t, (void)x;
+  dx[0] = 0.0;
+  return SLT_OK;
+}
+
+/// One of them.
+static SltStatus driven(void* user, double t, const double* x, double* dx) {
+  (void)x;
+  dx[0] = sin(t / *(const double*)user) - 1.0;
+  return SLT_OK;
+}
+
+TEST(first_step_of_a_held_motion) {
+  NumOptions options = num_options();
+  options.by_scale = true;
+  double times[] = {1e-9, 1.0, 1e9};
+  double x[1] = {0.0};
+  FOR_CASES(time, times) {
+    NumStepper* s = make("dp54", 1, held, &options, x);
+    num_stepper_set_rhs(s, held, (void*)time);
+    CHECK(num_stepper_choose_h(s, 1e20, (double)INFINITY) == SLT_OK, "choose");
+    CHECK(s->control.h_next < 1e-20, "nothing is known");
+    num_stepper_start(s, 0.0, 1, x, NULL);
+    CHECK(num_stepper_choose_h_held(s, 1e20, (double)INFINITY, driven) == SLT_OK, "choose");
+    double h = s->control.h_next / *time;
+    CHECK(h > 1e-7 && h < 1e-3, "by the time of the flow");
+    CHECK(s->rhs == held, "the motion is the one it was");
+    free(s);
+  }
+}
+
 TEST(first_step) {
   NumOptions options = num_options();
   options.by_scale = true;

@@ -311,9 +311,7 @@ double eng_gap_slope(EngSim* sim, uint32_t index, double t, const double* x, con
 }
 
 SltStatus eng_contact_flow(EngSim* sim, double t, const double* x, double* f) {
-  if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, f);
-  model_program_run(&sim->core.mode->rhs, &sim->values.flow_context, sim->programs.rhs, t, x, f);
-  return SLT_OK;
+  return sim->core.slide.count ? eng_slide_rhs(sim, t, x, f) : eng_free_flow(sim, t, x, f);
 }
 
 /// A relation of the guard as an impact at w->x finds it: what the contact keeps holds.

@@ -342,7 +342,7 @@ static double time_of_change(EngSim* sim) {
 /// the mode's own.
 static double slope_change(EngSim* sim, uint32_t index, double gdot, double ahead) {
   const ModelMode* mode = sim->core.mode;
-  if (sim->core.slide.count || sim->core.contact.active || !(ahead > 0.0)) return 0.0;
+  if (eng_is_held(sim) || !(ahead > 0.0)) return 0.0;
   find_rates(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->probe.x[i] = sim->x[i] + ahead * sim->probe.x[i];

@@ -157,10 +157,6 @@ static void find_scatter(EngSim* sim, double* noise, double* room) {
   }
 }
 
-static bool is_held(const EngSim* sim) {
-  return sim->core.slide.count || sim->core.contact.active;
-}
-
 /// A stiff method damps the rounding of fast rates.
 static bool is_damped(const EngSim* sim) {
   return sim->stepper->method->stiff || sim->stepper->method->multistep;
@@ -174,10 +170,8 @@ static void enclose_rates(EngSim* sim, double* pad, double* noise, ModelDual* ro
   }
   // flows that are combined to a smaller one leave the rounding of the larger
   model_program_spread(&sim->core.mode->rhs, eng_context(sim), sim->env, stepper->t, stepper->x,
-                       pad, is_held(sim) ? DBL_EPSILON : 0.0, noise, room);
-  for (uint32_t i = 0; i < stepper->n; i++) {
-    if (!isfinite(noise[i])) find_scatter(sim, noise, (double*)room);
-  }
+                       pad, eng_is_held(sim) ? DBL_EPSILON : 0.0, noise, room);
+  if (!eng_all_finite(noise, stepper->n)) find_scatter(sim, noise, (double*)room);
 }
 
 /// The next step, as long as one flow alone would not take all states out of their scales within
@@ -226,7 +220,7 @@ bool eng_scales_raise(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   NumStepper* stepper = sim->stepper;
   const uint32_t n = mode->state_count;
-  const bool held = is_held(sim);
+  const bool held = eng_is_held(sim);
   const bool damped = is_damped(sim);
   if (!stepper->options.by_scale || (damped && !held)) return false;
   ModelDual* room = rate_room(sim);
@@ -253,7 +247,7 @@ bool eng_scales_raise(EngSim* sim) {
 }
 
 void eng_scales_hold(EngSim* sim) {
-  if (!is_held(sim) || !sim->stepper->options.by_scale) return;
+  if (!eng_is_held(sim) || !sim->stepper->options.by_scale) return;
   bool longer = sim->stepper->control.h_next > 2.0 * sim->core.step.covered;
   bool stale = sim->stepper->scales.noise_steps == 0 && !is_damped(sim);
   ModelDual* room = NULL;

@@ -19,10 +19,6 @@
 #define PRICE_LOW       10.0  // of a stiff step, in explicit ones, at which it is simply tried
 #define PATIENCE_GROWS  8     // where a stiff method did not pay for long
 
-static bool combined_flow(const EngSim* sim) {
-  return sim->core.slide.count > 0 || sim->core.contact.active;
-}
-
 // ---- callbacks of the stepper -------------------------------------------------------------------
 
 /// A slope that is no number (the root of nothing) counts as 0: the error estimate sees what that
@@ -159,8 +155,8 @@ static void switch_to(EngSim* sim, const NumMethod* method) {
 /// How much longer a step must be than an explicit one to pay: the operations of both.
 static double price(const EngSim* sim, const ModelStiff* stiff, const NumLinear* linear) {
   double rhs = (double)sim->core.mode->rhs.code_count + 20.0;
-  double jacobian = combined_flow(sim) ? rhs * (double)sim->core.mode->state_count
-                                       : (double)stiff->jacobian.code_count;
+  double jacobian = eng_is_held(sim) ? rhs * (double)sim->core.mode->state_count
+                                     : (double)stiff->jacobian.code_count;
   return 1.0 + (jacobian + num_linear_cost(linear)) / (6.0 * rhs);
 }
 
@@ -168,7 +164,7 @@ static double price(const EngSim* sim, const ModelStiff* stiff, const NumLinear*
 /// would cost more than going on, and what has been spent so far decides.
 static double hesitation(EngSim* sim) {
   EngStiffMode* entry = NULL;
-  if (combined_flow(sim)) return 0.0;
+  if (eng_is_held(sim)) return 0.0;
   if (find_mode(sim, &entry) < 0) {
     sim->error = (EngError){0};  // told when the method is asked for
     return 0.0;
@@ -203,7 +199,7 @@ void eng_stiff_note_trial(EngSim* sim) {
 
 /// Whether a motion that combines modes has too many states for a full Jacobian.
 static bool must_be_explicit(const EngSim* sim) {
-  return combined_flow(sim) && sim->core.mode->state_count > DIFFERENCES_MAX;
+  return eng_is_held(sim) && sim->core.mode->state_count > DIFFERENCES_MAX;
 }
 
 static void choose_method(EngSim* sim) {
@@ -333,7 +329,7 @@ SltStatus eng_stiff_prepare(EngSim* sim) {
   choose_method(sim);
   const NumMethod* method = sim->stepper->method;
   if (!(method->stiff || method->multistep) || sim->stiff.ready) return SLT_OK;
-  bool full = sim->core.mode->state_count == 0 || combined_flow(sim);
+  bool full = sim->core.mode->state_count == 0 || eng_is_held(sim);
   SltStatus status = !method->stiff ? prepare_plain(sim)
                      : full         ? prepare_combined(sim)
                                     : prepare_mode(sim);

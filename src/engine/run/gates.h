@@ -168,6 +168,11 @@ static inline void eng_pruned_forget(EngSim* sim) {
   sim->pruning.stale = true;
 }
 
+/// Whether the motion goes along surfaces or on contacts.
+static inline bool eng_is_held(const EngSim* sim) {
+  return sim->core.slide.count || sim->core.contact.active;
+}
+
 // ---- automata -----------------------------------------------------------------------------------
 
 /// Identity of the present product mode.

@@ -333,12 +333,12 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
   NumStepper* stepper = sim->stepper;
   if (stepper->control.h_next > 0.0 || sim->core.mode->state_count == 0) return SLT_OK;
   if (!stepper->method->adaptive) return SLT_OK;
-  if (sim->options.h0 > 0.0) {
-    stepper->control.h_next = sim->options.h0;
-    return SLT_OK;
-  }
-  if (num_stepper_choose_h(stepper, limit, eng_span(sim)) < 0) return fail_step(sim, SLT_OK);
-  return SLT_OK;
+  stepper->control.h_next = sim->options.h0;
+  if (sim->options.h0 > 0.0) return SLT_OK;
+  SltStatus status = eng_is_held(sim)
+                         ? num_stepper_choose_h_held(stepper, limit, eng_span(sim), eng_free_flow)
+                         : num_stepper_choose_h(stepper, limit, eng_span(sim));
+  return status < 0 ? fail_step(sim, SLT_OK) : SLT_OK;
 }
 
 /// Draw the motion to its surfaces within a few steps. Steps that have to be shorter for this very

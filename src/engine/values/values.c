@@ -569,8 +569,7 @@ void eng_evaluate_row(EngSim* sim) {
   double t = sim->core.t;
   eng_evaluate_full(sim, t);
   bool inside = sim->core.segment.trial_pending && t < sim->stepper->trial.t;
-  bool plain = inside && !sim->core.slide.count && !sim->core.contact.active;
-  if (!plain || !mode->implicit || !mode->implicit->iterates) return;
+  if (!inside || eng_is_held(sim) || !mode->implicit || !mode->implicit->iterates) return;
   if (eng_all_finite(sim->values.full, mode->full.output_count)) return;
   // the values at the end of the step, as another guess
   uint32_t failed = sim->dae.failed;
@@ -670,6 +669,12 @@ bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
   return false;
 }
 
+SltStatus eng_free_flow(void* user, double t, const double* x, double* dx) {
+  EngSim* sim = user;
+  model_program_run(&sim->core.mode->rhs, &sim->values.flow_context, sim->programs.rhs, t, x, dx);
+  return SLT_OK;
+}
+
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
   if (sim->detect.has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
@@ -677,7 +682,7 @@ SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
     SLT_TRY(eng_slide_rhs(sim, t, x, dx));
     if (eng_slide_has_reactions(sim)) return SLT_OK;
   } else {
-    model_program_run(&sim->core.mode->rhs, &sim->values.flow_context, sim->programs.rhs, t, x, dx);
+    eng_free_flow(sim, t, x, dx);
   }
   return sim->core.contact.active ? eng_contact_rhs(sim, t, x, dx) : SLT_OK;
 }

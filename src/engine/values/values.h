@@ -138,6 +138,8 @@ void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope);
 bool eng_warn_once(EngSim* sim, uint8_t what);
 SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx);
+/// The same without what surfaces and contacts do to it.
+SltStatus eng_free_flow(void* user, double t, const double* x, double* dx);
 /// Whether eng_rhs() does nothing but run the program of the mode.
 bool eng_is_plain(const EngSim* sim);
 /// Before a trial: whether compiled code computes all its stages at once.
