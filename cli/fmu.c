@@ -33,6 +33,7 @@ bool fmu_is_named(int argc, char** argv) {
 #define MEMORY_LIMIT ((rlim_t)4 << 30)
 #define SECONDS      600.0  // that an FMU may take, unless --timeout says otherwise
 #define ROWS         500.0
+#define CELL_MAX     40                 // bytes of a number and what is around it
 #define INPUT_MAX    ((size_t)1 << 30)  // bytes of signals
 #define PATIENCE_MS  2000               // for the end of an FMU that has nothing more to tell
 
@@ -289,10 +290,8 @@ static bool send_row(void* user, Foreign* foreign, double t) {
   Child* child = user;
   char tag = TAG_ROW;
   child->row[0] = t;
-  for (uint32_t i = 0; i < child->job->column_count; i++) {
-    if (!foreign_get(foreign, child->job->columns[i], &child->row[i + 1])) return false;
-  }
-  return send_all(child->to, &tag, 1) &&
+  return foreign_get(foreign, child->job->columns, child->job->column_count, child->row + 1) &&
+         send_all(child->to, &tag, 1) &&
          send_all(child->to, child->row, (child->job->column_count + 1u) * sizeof(double));
 }
 
@@ -473,16 +472,17 @@ static char* header_of(const FmuJob* job) {
 }
 
 static bool put_row(void* user, const double* row, uint32_t count) {
-  Output* csv = user;
+  char line[8192];
+  size_t used = 0;
   for (uint32_t i = 0; i < count; i++) {
-    char cell[40] = "";
-    for (int digits = 15; digits <= 17 && !isnan(row[i]); digits++) {
-      snprintf(cell, sizeof cell, "%.*g", digits, row[i]);
-      if (strtod(cell, NULL) == row[i]) break;
-    }
-    if ((i && !put_text(csv, ",", 1)) || !put_text(csv, cell, strlen(cell))) return false;
+    if (i) line[used++] = ',';
+    if (!isnan(row[i])) used += slt_number_text(row[i], line + used);
+    if (sizeof line - used > CELL_MAX) continue;
+    if (!put_text(user, line, used)) return false;
+    used = 0;
   }
-  return put_text(csv, "\n", 1);
+  line[used++] = '\n';
+  return put_text(user, line, used);
 }
 
 static void summarize(const FmuJob* job, const FmuRun* run, const Outcome* out, const char* csv) {

@@ -44,13 +44,6 @@ static bool is_number(const FmuItem* item) {
   return number && !item->array && !item->independent && is_name(item->name);
 }
 
-static bool is_state(const BlockLayout* l, const FmuItem* item) {
-  for (uint32_t i = 0; i < l->state_count; i++) {
-    if (l->states[i] == item) return true;
-  }
-  return false;
-}
-
 /// Each equation of the part names all that the FMU is asked with.
 static bool fits_a_model(const BlockLayout* l) {
   size_t equations = 2 * (size_t)l->state_count + l->indicator_count + l->output_count + 3;
@@ -88,15 +81,23 @@ static bool lay_out(FmuFile* file, char* problem, size_t size) {
   l->inputs = memory + room;
   l->outputs = memory + 2 * room;
   l->states = memory + 3 * room;
-  if (!lay_states(d, l, problem, size)) return false;
+  bool* integrated = calloc(room, sizeof *integrated);
+  if (!integrated || !lay_states(d, l, problem, size)) {
+    if (!integrated) snprintf(problem, size, "out of memory");
+    free(integrated);
+    return false;
+  }
+  for (uint32_t i = 0; i < l->state_count; i++)
+    integrated[l->states[i] - d->items] = true;
   l->indicator_count = l->exchange ? d->indicators : 0;
   for (uint32_t i = 0; i < d->count; i++) {
     const FmuItem* item = &d->items[i];
     if (!is_number(item)) continue;
     if (item->parameter && !isnan(item->start)) l->parameters[l->parameter_count++] = item;
     if (item->input) l->inputs[l->input_count++] = item;
-    if (item->output && !is_state(l, item)) l->outputs[l->output_count++] = item;
+    if (item->output && !integrated[i]) l->outputs[l->output_count++] = item;
   }
+  free(integrated);
   double span = !isnan(d->stop) ? d->stop - (isnan(d->start) ? 0.0 : d->start) : 10.0;
   file->step = !isnan(d->step) && d->step > 0.0 ? d->step : span > 0.0 ? span / STEPS : 0.01;
   if (fits_a_model(l)) return true;

@@ -40,10 +40,7 @@ static bool set_inputs(Process* p, const double* u, bool held) {
 }
 
 static bool get_outputs(Process* p, double* y) {
-  for (uint32_t i = 0; i < p->l->output_count; i++) {
-    if (!foreign_get(&p->f, p->l->outputs[i], &y[i])) return false;
-  }
-  return true;
+  return foreign_get(&p->f, p->l->outputs, p->l->output_count, y);
 }
 
 static bool set_parameters(Foreign* f, void* user) {

@@ -56,31 +56,33 @@ static void put_attribute(Text* text, const char* name, const char* value) {
   put(text, "\"");
 }
 
-/// The shortest decimals that read back to the same double.
 static void put_number(Text* text, const char* name, double value) {
   char number[40];
-  for (int digits = 15; digits <= 17; digits++) {
-    snprintf(number, sizeof number, "%.*g", digits, value);
-    if (strtod(number, NULL) == value) break;
-  }
+  slt_number_text(value, number);
   put(text, " %s=\"%s\"", name, number);
 }
 
+static int compare_texts(const void* a, const void* b) {
+  return strcmp(*(const char* const*)a, *(const char* const*)b);
+}
+
 static void put_units(Text* text, const FmuVariables* variables) {
-  bool any = false;
-  for (uint32_t i = 0; i < variables->count; i++) {
-    const char* unit = variables->items[i].unit;
-    bool known = !unit[0];
-    for (uint32_t k = 0; k < i && !known; k++)
-      known = strcmp(variables->items[k].unit, unit) == 0;
-    if (known) continue;
-    if (!any) put(text, "  <UnitDefinitions>\n");
-    any = true;
+  const char** units = calloc(variables->count + 1u, sizeof *units);
+  uint32_t count = 0;
+  text->failed |= !units;
+  for (uint32_t i = 0; i < variables->count && units; i++) {
+    if (variables->items[i].unit[0]) units[count++] = variables->items[i].unit;
+  }
+  if (count) qsort((void*)units, count, sizeof *units, compare_texts);
+  if (count) put(text, "  <UnitDefinitions>\n");
+  for (uint32_t i = 0; i < count; i++) {
+    if (i && strcmp(units[i], units[i - 1]) == 0) continue;
     put(text, "    <Unit");
-    put_attribute(text, "name", unit);
+    put_attribute(text, "name", units[i]);
     put(text, "/>\n");
   }
-  if (any) put(text, "  </UnitDefinitions>\n");
+  if (count) put(text, "  </UnitDefinitions>\n");
+  free((void*)units);
 }
 
 static void put_items(Text* text, const FmuVariable* v, const SltModel* model) {
@@ -277,6 +279,48 @@ char* fmu_build_description(const FmuExport* e, const FmuSources* sources, size_
   put(&text, "      <IncludeDirectory name=\".\"/>\n    </SourceFileSet>\n"
              "    <Library name=\"m\" external=\"true\"/>\n"
              "  </BuildConfiguration>\n</fmiBuildDescription>\n");
+  return finish(&text, length);
+}
+
+/// The variable of the FMU for a quantity of a port: the input that it is, where it is one.
+static const char* member_variable(const char** inputs, uint32_t count,
+                                   const SltPortQuantity* quantity) {
+  bool input = bsearch(&quantity->given, inputs, count, sizeof *inputs, compare_texts) != NULL;
+  return input ? quantity->given : quantity->variable;
+}
+
+char* fmu_terminals(const FmuVariables* variables, const SltModel* model, size_t* length) {
+  Text text = {.data = NULL};
+  SltPortQuantity before = {.port = ""};
+  uint32_t count = slt_model_port_quantity_count(model);
+  const char** inputs = count ? calloc(variables->count, sizeof *inputs) : NULL;
+  uint32_t input_count = 0;
+  *length = 0;
+  if (!inputs) return NULL;
+  for (uint32_t i = 0; i < variables->count; i++) {
+    const FmuVariable* v = &variables->items[i];
+    if (v->role == FMU_INPUT) inputs[input_count++] = v->name;
+  }
+  qsort((void*)inputs, input_count, sizeof *inputs, compare_texts);
+  put(&text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+             "<fmiTerminalsAndIcons fmiVersion=\"3.0\">\n  <Terminals>\n");
+  for (uint32_t i = 0; i < count; i++) {
+    SltPortQuantity q = slt_model_port_quantity(model, i);
+    if (strcmp(q.port, before.port) != 0) {
+      if (before.port[0]) put(&text, "    </Terminal>\n");
+      put(&text, "    <Terminal");
+      put_attribute(&text, "name", q.port);
+      put(&text, " matchingRule=\"plug\">\n");
+    }
+    before = q;
+    put(&text, "      <TerminalMemberVariable");
+    put_attribute(&text, "variableName", member_variable(inputs, input_count, &q));
+    put_attribute(&text, "memberName", q.name);
+    put(&text, " variableKind=\"%s\"/>\n", q.through ? "inflow" : "signal");
+  }
+  if (before.port[0]) put(&text, "    </Terminal>\n");
+  put(&text, "  </Terminals>\n</fmiTerminalsAndIcons>\n");
+  free((void*)inputs);
   return finish(&text, length);
 }
 

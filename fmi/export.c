@@ -89,6 +89,8 @@ typedef struct Parts {
   FmuSources sources;
   char* build;  // its description
   size_t build_length;
+  char* terminals;  // NULL: there are none
+  size_t terminals_length;
   char token[33];
   char binary_name[256];
 } Parts;
@@ -98,6 +100,7 @@ static void parts_free(Parts* parts) {
   free(parts->description);
   free(parts->binary);
   free(parts->build);
+  free(parts->terminals);
   fmu_sources_free(&parts->sources);
 }
 
@@ -119,6 +122,9 @@ static bool fill(const Archive* archive, const FmuExport* e, const Parts* parts,
     snprintf(name, sizeof name, "sources/%s", sources->names[i]);
     good = add_file(archive, name, sources->texts[i], sources->lengths[i], problem);
   }
+  if (good && parts->terminals)
+    good = add_file(archive, "terminalsAndIcons/terminalsAndIcons.xml", parts->terminals,
+                    parts->terminals_length, problem);
   return good && (!parts->build || add_file(archive, "sources/buildDescription.xml", parts->build,
                                             parts->build_length, problem));
 }
@@ -163,6 +169,8 @@ static bool make_parts(const FmuExport* e, Parts* parts, char** problem) {
       fmu_description(&variables, e, &parts->sources, parts->token, &parts->description_length);
   if (e->source_archive && e->version == 3)
     parts->build = fmu_build_description(e, &parts->sources, &parts->build_length);
+  if (e->version == 3)
+    parts->terminals = fmu_terminals(&variables, e->model, &parts->terminals_length);
   fmu_variables_free(&variables);
   if (!parts->manifest || !parts->description || !parts->token[0])
     return fail(problem, "out of memory");

@@ -50,6 +50,10 @@ void fmu_identifier(const char* name, char* out, size_t size);
 char* fmu_description(const FmuVariables* variables, const FmuExport* export,
                       const FmuSources* sources, const char* token, size_t* length);
 
+/// The file terminalsAndIcons/terminalsAndIcons.xml of version 3: ports that the model leaves to
+/// others; free() it. NULL for none.
+char* fmu_terminals(const FmuVariables* variables, const SltModel* model, size_t* length);
+
 /// The file sources/buildDescription.xml of version 3; free() it. NULL when memory is exhausted.
 char* fmu_build_description(const FmuExport* export, const FmuSources* sources, size_t* length);
 

@@ -169,10 +169,7 @@ EXPORT fmi2Status fmi2Reset(void* component) {
 EXPORT fmi2Status fmi2GetReal(void* component, const fmi2ValueReference refs[], size_t count,
                               double values[]) {
   Component* c = component;
-  for (size_t i = 0; c && i < count; i++) {
-    if (!instance_get(c->instance, refs[i], &values[i])) return fmi2Error;
-  }
-  return result(c != NULL);
+  return result(c && instance_get(c->instance, refs, count, values));
 }
 
 EXPORT fmi2Status fmi2GetInteger(void* component, const fmi2ValueReference refs[], size_t count,
@@ -180,7 +177,7 @@ EXPORT fmi2Status fmi2GetInteger(void* component, const fmi2ValueReference refs[
   Component* c = component;
   for (size_t i = 0; c && i < count; i++) {
     double value = 0.0;
-    if (!instance_get(c->instance, refs[i], &value)) return fmi2Error;
+    if (!instance_get(c->instance, &refs[i], 1, &value)) return fmi2Error;
     values[i] = (int)value;
   }
   return result(c != NULL);

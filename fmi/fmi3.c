@@ -312,10 +312,7 @@ EXPORT fmi3Status fmi3GetFloat64(void* component, const unsigned refs[], size_t 
                                  double values[], size_t value_count) {
   Component* c = component;
   if (!c || count != value_count) return refuse(c, "there is one value per variable");
-  for (size_t i = 0; i < count; i++) {
-    if (!instance_get(c->instance, refs[i], &values[i])) return fmi3Error;
-  }
-  return fmi3OK;
+  return result(instance_get(c->instance, refs, count, values));
 }
 
 EXPORT fmi3Status fmi3SetFloat64(void* component, const unsigned refs[], size_t count,
@@ -334,7 +331,7 @@ EXPORT fmi3Status fmi3GetInt64(void* component, const unsigned refs[], size_t co
   if (!c || count != value_count) return refuse(c, "there is one value per variable");
   for (size_t i = 0; i < count; i++) {
     double value = 0.0;
-    if (!instance_get(c->instance, refs[i], &value)) return fmi3Error;
+    if (!instance_get(c->instance, &refs[i], 1, &value)) return fmi3Error;
     values[i] = (int64_t)value;
   }
   return fmi3OK;

@@ -11,6 +11,7 @@
 
 #define MESSAGES_MAX 50    // shown of an FMU
 #define ROUNDS_MAX   1000  // of an event iteration
+#define AT_ONCE      1024  // values of one call
 
 typedef int Status;  // of both versions: 0 ok, 1 warning, 2 discard, 3 error, 4 fatal
 
@@ -24,10 +25,18 @@ __attribute__((format(printf, 2, 3))) static bool fail(Foreign* f, const char* f
 
 /// A function of the FMU by its name without the version; NULL with a problem.
 static void* find(Foreign* f, const char* name) {
+  for (uint32_t i = 0; i < f->function_count; i++) {
+    if (strcmp(f->functions[i].name, name) == 0) return f->functions[i].symbol;
+  }
   char full[80];
   snprintf(full, sizeof full, "fmi%u%s", f->d->version, name);
   void* symbol = dlsym(f->library, full);
   if (!symbol) fail(f, "its library has no function %s", full);
+  if (symbol && f->function_count < FOREIGN_FUNCTIONS) {
+    ForeignFunction* known = &f->functions[f->function_count++];
+    snprintf(known->name, sizeof known->name, "%s", name);
+    known->symbol = symbol;
+  }
   return symbol;
 }
 
@@ -254,29 +263,42 @@ static bool set_whole(Foreign* f, const FmuItem* item, double value) {
               &reference, 1, &put, 1);
 }
 
-bool foreign_get(Foreign* f, const FmuItem* item, double* value) {
-  bool two = f->d->version == 2;
-  uint32_t reference = item->reference;
+static bool is_double(const Foreign* f, const FmuItem* item) {
+  return item->type == FMU_REAL && !item->array &&
+         (f->d->version == 2 || strcmp(item->native, "Float32") != 0);
+}
+
+static bool get_doubles(Foreign* f, const uint32_t* references, uint32_t count, double* values) {
+  if (f->d->version == 2) {
+    return CALL(f, "GetReal", (void*, const uint32_t*, size_t, double*), f->instance, references,
+                (size_t)count, values);
+  }
+  return CALL(f, "GetFloat64", (void*, const uint32_t*, size_t, double*, size_t), f->instance,
+              references, (size_t)count, values, (size_t)count);
+}
+
+static bool get_other(Foreign* f, const FmuItem* item, double* value) {
   *value = (double)NAN;
-  if (item->array) return true;
-  switch (item->type) {
-  case FMU_REAL:
-    if (two)
-      return CALL(f, "GetReal", (void*, const uint32_t*, size_t, double*), f->instance, &reference,
-                  1, value);
-    if (strcmp(item->native, "Float32") == 0) {
-      float small = 0.0f;
-      bool good = CALL(f, "GetFloat32", (void*, const uint32_t*, size_t, float*, size_t),
-                       f->instance, &reference, 1, &small, 1);
-      *value = (double)small;
-      return good;
-    }
-    return CALL(f, "GetFloat64", (void*, const uint32_t*, size_t, double*, size_t), f->instance,
-                &reference, 1, value, 1);
-  case FMU_INTEGER:
-  case FMU_BOOLEAN: return get_whole(f, item, value);
-  case FMU_STRING:
-  case FMU_OTHER: break;
+  if (item->array || item->type == FMU_STRING || item->type == FMU_OTHER) return true;
+  if (item->type != FMU_REAL) return get_whole(f, item, value);
+  float small = 0.0f;
+  uint32_t reference = item->reference;
+  bool good = CALL(f, "GetFloat32", (void*, const uint32_t*, size_t, float*, size_t), f->instance,
+                   &reference, 1, &small, 1);
+  *value = (double)small;
+  return good;
+}
+
+bool foreign_get(Foreign* f, const FmuItem* const* items, uint32_t count, double* values) {
+  for (uint32_t i = 0; i < count;) {
+    // neighbours of the usual type are one call
+    uint32_t references[AT_ONCE];
+    uint32_t n = 0;
+    for (; n < AT_ONCE && i + n < count && is_double(f, items[i + n]); n++)
+      references[n] = items[i + n]->reference;
+    if (!(n ? get_doubles(f, references, n, values + i) : get_other(f, items[i], values + i)))
+      return false;
+    i += n ? n : 1;
   }
   return true;
 }

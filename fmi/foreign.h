@@ -13,6 +13,14 @@ typedef enum ForeignStatus {
   FOREIGN_FAILED  // `problem` says what
 } ForeignStatus;
 
+/// A function of the FMU that was looked up before.
+typedef struct ForeignFunction {
+  char name[36];
+  void* symbol;
+} ForeignFunction;
+
+#define FOREIGN_FUNCTIONS 64
+
 typedef struct Foreign {
   const FmuDescription* d;
   const char* folder;
@@ -25,6 +33,8 @@ typedef struct Foreign {
   uint32_t messages;  // written so far
   bool discarded;     // the last call was; it has failed all the same
   bool returns;       // states are put back: steps may be made again
+  uint32_t function_count;
+  ForeignFunction functions[FOREIGN_FUNCTIONS];
   char problem[1000];
 } Foreign;
 
@@ -35,7 +45,8 @@ void foreign_close(Foreign* foreign);
 /// From the start to where steps begin: start values are set by `prepare` in between.
 bool foreign_initialize(Foreign* foreign, double start, double stop, double tolerance,
                         bool (*prepare)(Foreign* foreign, void* user), void* user);
-bool foreign_get(Foreign* foreign, const FmuItem* item, double* value);
+/// Values of several variables; NaN for what is no single number.
+bool foreign_get(Foreign* foreign, const FmuItem* const* items, uint32_t count, double* values);
 bool foreign_set(Foreign* foreign, const FmuItem* item, double value);
 
 // model exchange

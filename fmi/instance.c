@@ -150,7 +150,8 @@ Instance* instance_create(const char* folder, const char* token, InstanceLogFn* 
   instance->given = calloc(count + 1u, sizeof *instance->given);
   instance->has_given = calloc(count + 1u, sizeof *instance->has_given);
   instance->x = calloc(instance->variables.state_count + 1u, sizeof *instance->x);
-  if (good && instance->given && instance->has_given && instance->x) return instance;
+  instance->z = calloc(instance->variables.indicator_count + 1u, sizeof *instance->z);
+  if (good && instance->given && instance->has_given && instance->x && instance->z) return instance;
   instance_free(instance);
   return NULL;
 }
@@ -163,6 +164,7 @@ void instance_free(Instance* instance) {
   free(instance->given);
   free(instance->has_given);
   free(instance->x);
+  free(instance->z);
   free(instance);
 }
 
@@ -245,15 +247,15 @@ static const FmuVariable* variable_at(Instance* instance, uint32_t reference) {
   return NULL;
 }
 
-static bool indicator_value(Instance* instance, uint32_t reference, double* value) {
+/// `known`: the indicators were computed since anything has changed.
+static bool indicator_value(Instance* instance, uint32_t reference, bool* known, double* value) {
   const FmuVariables* variables = &instance->variables;
   *value = 0.0;
   if (!instance->exchange) return true;
-  double* z = calloc(variables->indicator_count, sizeof *z);
-  bool good = z && slt_sim_exchange_indicators(instance->sim, z, variables->indicator_count) >= 0;
-  if (good) *value = z[reference - variables->indicator];
-  free(z);
-  return good || instance_fail(instance, "there are no event indicators here");
+  *known = *known ||
+           slt_sim_exchange_indicators(instance->sim, instance->z, variables->indicator_count) >= 0;
+  if (*known) *value = instance->z[reference - variables->indicator];
+  return *known || instance_fail(instance, "there are no event indicators here");
 }
 
 /// The continuous state that a hidden one or a derivative is about.
@@ -261,7 +263,7 @@ static SltQuantity instance_state(const Instance* instance, const FmuVariable* v
   return v->role == FMU_RATE ? instance->variables.items[v->rate_of].quantity : v->quantity;
 }
 
-bool instance_get(Instance* instance, uint32_t reference, double* value) {
+static bool get_one(Instance* instance, uint32_t reference, bool* known, double* value) {
   const FmuVariable* v = variable_at(instance, reference);
   if (!v) return false;
   if (!instance->sim && instance->initializing && !instance_start(instance)) return false;
@@ -272,7 +274,7 @@ bool instance_get(Instance* instance, uint32_t reference, double* value) {
     return true;
   }
   if (instance->moved && !instance_move(instance)) return false;
-  if (v->role == FMU_INDICATOR) return indicator_value(instance, reference, value);
+  if (v->role == FMU_INDICATOR) return indicator_value(instance, reference, known, value);
   // what stands for a state that the mode computes is at rest
   bool rests = (v->role == FMU_HIDDEN || v->role == FMU_RATE) &&
                slt_sim_exchange_computes(instance->sim, instance_state(instance, v));
@@ -286,6 +288,14 @@ bool instance_get(Instance* instance, uint32_t reference, double* value) {
     *value = slt_sim_get(instance->sim, v->quantity);
   }
   if (v->role == FMU_STATE) *value += 1.0;
+  return true;
+}
+
+bool instance_get(Instance* instance, const uint32_t* references, size_t count, double* values) {
+  bool known = false;
+  for (size_t i = 0; i < count; i++) {
+    if (!get_one(instance, references[i], &known, &values[i])) return false;
+  }
   return true;
 }
 

@@ -32,6 +32,7 @@ typedef struct Instance {
   bool moved;         // ... and has set time or states since the run was told
   double t;           // the importer's point
   double* x;
+  double* z;           // event indicators
   double start, rtol;  // NaN: of the model
   InstanceLogFn* log;
   void* log_user;
@@ -48,7 +49,7 @@ void instance_reset(Instance* instance);
 
 /// Begin the run with the values that were given. May be called again while `initializing`.
 bool instance_start(Instance* instance);
-bool instance_get(Instance* instance, uint32_t reference, double* value);
+bool instance_get(Instance* instance, const uint32_t* references, size_t count, double* values);
 bool instance_set(Instance* instance, uint32_t reference, double value);
 
 /// How far a step has come.

@@ -234,6 +234,37 @@ static void add_unknown(Reader* r, uint32_t** list, uint32_t* count, const char*
   (*list)[(*count)++] = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
 }
 
+static int compare_references(const void* a, const void* b) {
+  const FmuItem* x = *(const FmuItem* const*)a;
+  const FmuItem* y = *(const FmuItem* const*)b;
+  if (x->reference != y->reference) return x->reference < y->reference ? -1 : 1;
+  return (x > y) - (x < y);
+}
+
+static bool sort_references(FmuDescription* d) {
+  d->by_reference = calloc((size_t)d->count + 1, sizeof *d->by_reference);
+  for (uint32_t i = 0; i < d->count && d->by_reference; i++)
+    d->by_reference[i] = &d->items[i];
+  if (d->by_reference)
+    qsort((void*)d->by_reference, d->count, sizeof *d->by_reference, compare_references);
+  return d->by_reference != NULL;
+}
+
+/// The first variable with a reference; NULL for none.
+static const FmuItem* item_of(const FmuDescription* d, uint32_t reference) {
+  uint32_t low = 0;
+  for (uint32_t high = d->count; low < high;) {
+    uint32_t middle = low + (high - low) / 2;
+    if (d->by_reference[middle]->reference < reference) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  bool found = low < d->count && d->by_reference[low]->reference == reference;
+  return found ? d->by_reference[low] : NULL;
+}
+
 /// The i-th state by its derivative.
 const FmuItem* fmu_state(const FmuDescription* d, uint32_t i) {
   const FmuItem* rate = NULL;
@@ -244,13 +275,9 @@ const FmuItem* fmu_state(const FmuDescription* d, uint32_t i) {
     bool known = rate && rate->derivative >= 1 && rate->derivative <= d->count;
     return known ? &d->items[rate->derivative - 1] : NULL;
   }
-  for (uint32_t k = 0; k < d->count && !rate; k++) {
-    if (d->items[k].reference == unknown && d->items[k].derivative) rate = &d->items[k];
-  }
-  for (uint32_t k = 0; k < d->count && rate; k++) {
-    if (d->items[k].reference + UINT64_C(1) == rate->derivative) return &d->items[k];
-  }
-  return NULL;
+  rate = item_of(d, unknown);
+  bool known = rate && rate->derivative >= 1 && rate->derivative - 1 <= UINT32_MAX;
+  return known ? item_of(d, (uint32_t)(rate->derivative - 1)) : NULL;
 }
 
 /// What stands in the element of the variable in version 3, in one of its own in version 2.
@@ -441,6 +468,10 @@ bool fmu_describe(const char* folder, FmuDescription* out, char* problem, size_t
     r.expat.XML_ParserFree(r.parser);
   }
   fclose(file);
+  if (good && !sort_references(out)) {
+    snprintf(problem, problem_size, "out of memory");
+    good = false;
+  }
   if (good && !out->me && !out->cs) {
     snprintf(problem, problem_size, "it is neither for model exchange nor for co-simulation");
     good = false;
@@ -453,6 +484,7 @@ void fmu_description_free(FmuDescription* d) {
   for (uint32_t i = 0; i < d->count; i++)
     free(d->items[i].name);
   free(d->items);
+  free((void*)d->by_reference);
   free(d->unknowns);
   free(d->outputs);
   free(d->name);

@@ -47,6 +47,7 @@ typedef struct FmuDescription {
   double start, stop, tolerance, step;
   FmuItem* items;
   uint32_t count, capacity;
+  const FmuItem** by_reference;  // all of them in order of their references
 } FmuDescription;
 
 /// Unpack an archive into a fresh folder, whose path is put into `folder`. False with the reason in

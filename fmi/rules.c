@@ -106,23 +106,29 @@ static void check_unique(Rules* r) {
   free((void*)items);
 }
 
-/// Whether a list of the structure has a variable: by its number in version 2, else its reference.
-static bool is_listed(const FmuDescription* d, uint32_t i) {
-  uint32_t key = d->version == 2 ? i + 1 : d->items[i].reference;
-  for (uint32_t k = 0; k < d->output_count; k++) {
-    if (d->outputs[k] == key) return true;
-  }
-  return false;
+static int by_number(const void* a, const void* b) {
+  uint32_t x = *(const uint32_t*)a;
+  uint32_t y = *(const uint32_t*)b;
+  return (x > y) - (x < y);
 }
 
 static void check_structure(Rules* r) {
   const FmuDescription* d = r->d;
+  // by their numbers in version 2, else by their references
+  uint32_t* listed = calloc((size_t)d->output_count + 1, sizeof *listed);
+  if (!listed) return;
+  for (uint32_t i = 0; i < d->output_count; i++)
+    listed[i] = d->outputs[i];
+  qsort(listed, d->output_count, sizeof *listed, by_number);
   for (uint32_t i = 0; i < d->count; i++) {
-    if (d->items[i].output && !is_listed(d, i))
+    uint32_t key = d->version == 2 ? i + 1 : d->items[i].reference;
+    bool found = bsearch(&key, listed, d->output_count, sizeof *listed, by_number) != NULL;
+    if (d->items[i].output && !found)
       tell(r, "%s: an output that is not among the outputs of ModelStructure", d->items[i].name);
     if (d->version == 2 && d->items[i].derivative > d->count)
       tell(r, "%s: the derivative of a variable that is not there", d->items[i].name);
   }
+  free(listed);
   for (uint32_t i = 0; i < d->state_count; i++) {
     if (!fmu_state(d, i))
       tell(r, "derivative %u of ModelStructure belongs to no continuous state", i + 1);

@@ -265,12 +265,16 @@ static double longest(const Solver* s) {
 /// Bits of all single numbers of the FMU.
 static bool hash_values(Foreign* f, uint64_t* hash) {
   *hash = 14695981039346656037u;
-  for (uint32_t i = 0; i < f->d->count; i++) {
-    double value = 0.0;
-    uint64_t bits = 0;
-    if (!foreign_get(f, &f->d->items[i], &value)) return false;
-    memcpy(&bits, &value, sizeof bits);
-    *hash = (*hash ^ bits) * 1099511628211u;
+  double values[1024];
+  uint32_t room = sizeof values / sizeof *values;
+  for (uint32_t i = 0; i < f->d->count; i += room) {
+    uint32_t count = f->d->count - i < room ? f->d->count - i : room;
+    if (!foreign_get(f, f->d->by_reference + i, count, values)) return false;
+    for (uint32_t k = 0; k < count; k++) {
+      uint64_t bits = 0;
+      memcpy(&bits, &values[k], sizeof bits);
+      *hash = (*hash ^ bits) * 1099511628211u;
+    }
   }
   return true;
 }

@@ -174,6 +174,21 @@ typedef struct SltControl {
 SLT_API uint32_t slt_model_control_count(const SltModel* model);
 SLT_API SltControl slt_model_control(const SltModel* model, uint32_t control);
 
+/// A quantity of a port of the model that others may join: of a part that stands in the model
+/// itself, whose port no `connect` joins and whose variables the model names. Pointers live as long
+/// as the model.
+typedef struct SltPortQuantity {
+  const char* port;      ///< `motor.shaft`; quantities of one port follow each other
+  const char* name;      ///< in the port: `tau`
+  const char* variable;  ///< of the model: `motor.shaft.tau`
+  const char* given;     ///< the variable that an equation says it is; "" for none
+  bool through;          ///< sums to zero where ports are joined, else it is equal there
+} SltPortQuantity;
+
+/// Number of quantities of all ports, and one of them; an empty one behind the last.
+SLT_API uint32_t slt_model_port_quantity_count(const SltModel* model);
+SLT_API SltPortQuantity slt_model_port_quantity(const SltModel* model, uint32_t quantity);
+
 typedef enum SltExplainFormat {
   SLT_EXPLAIN_TEXT,  ///< structure of the modes, for people
   SLT_EXPLAIN_JSON,  ///< the same as data

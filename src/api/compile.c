@@ -495,6 +495,20 @@ SltControl slt_model_control(const SltModel* model, uint32_t control) {
                       .value_count = c->value_count};
 }
 
+uint32_t slt_model_port_quantity_count(const SltModel* model) {
+  return model ? model->model->port_count : 0;
+}
+
+SltPortQuantity slt_model_port_quantity(const SltModel* model, uint32_t quantity) {
+  if (quantity >= slt_model_port_quantity_count(model)) return (SltPortQuantity){"", "", "", "", 0};
+  const ModelPortQuantity* q = &model->model->ports[quantity];
+  return (SltPortQuantity){.port = q->port.data,
+                           .name = q->name.data,
+                           .variable = q->variable.data,
+                           .given = q->given.data,
+                           .through = q->through};
+}
+
 double slt_model_unchecked_modes(const SltModel* model) {
   const CompiledModel* compiled = (const CompiledModel*)model;
   return model && model->destroy == destroy_compiled ? compiled->unchecked_modes : 0.0;

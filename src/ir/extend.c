@@ -111,6 +111,13 @@ static void copy_frame(IrModel* to, const IrModel* from) {
     base_vec_push(to->arena, &experiment.plot, copy);
   }
   to->experiment = experiment;
+  for (uint32_t i = 0; i < from->ports.count; i++) {
+    IrPortQuantity port = from->ports.data[i];
+    Str* texts[] = {&port.port, &port.name, &port.variable, &port.given};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+      *texts[k] = str_copy(to->arena, *texts[k]);
+    base_vec_push(to->arena, &to->ports, port);
+  }
   to->energy = from->energy;
   to->energy_span = from->energy_span;
 }

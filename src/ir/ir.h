@@ -368,6 +368,14 @@ typedef struct IrMeasure {
   Str name, text;
 } IrMeasure;
 
+/// A quantity of a port that the model leaves to others: it is joined with nothing.
+typedef struct IrPortQuantity {
+  Str port, name;
+  Str variable;  // that it is
+  Str given;     // that says what it is, by an equation with nothing else in it; empty for none
+  bool through;
+} IrPortQuantity;
+
 /// A shape of the drawing that goes with a run: what changes in it are macros.
 typedef struct IrFigure {
   Str kind;
@@ -426,7 +434,8 @@ typedef struct IrModel {
   BASE_VEC(IrSchedule) schedules;
   BASE_VEC(IrData) data;
   BASE_VEC(IrMacro) macros;  // in order of appearance
-  IrTerm energy;             // absent if not declared
+  BASE_VEC(IrPortQuantity) ports;
+  IrTerm energy;  // absent if not declared
   Span energy_span;
   IrExperiment experiment;
 } IrModel;

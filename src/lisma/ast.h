@@ -378,7 +378,8 @@ typedef struct AstPart {
 typedef struct AstPort {
   AstName name;
   AstNameList across, through;
-  bool named;  // once expanded: the text outside of the part names its variables
+  bool named;      // once expanded: the text outside of the part names its variables
+  bool outermost;  // ... its part is one of the model itself, and no array
 } AstPort;
 
 /// One name of `Tank upper(A = 2), row[10](A = i);`.

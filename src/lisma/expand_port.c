@@ -20,6 +20,7 @@ void expand_copy_port(Expander* x, Component* u, const AstStatement* s, AstState
   copy->name = expand_own_name(x, u, &port->name);
   copy->across = flatten_quantities(x, &copy->name, &port->across);
   copy->through = flatten_quantities(x, &copy->name, &port->through);
+  copy->outermost = u->depth == 1 && u->instance->sizes.count == 0;
   out->as.port.port = copy;
   base_vec_push(x->arena, &x->copies, ((PortCopy){u->instance, port, copy}));
 }

@@ -373,6 +373,7 @@ typedef struct PortNode {
   uint32_t next;                    // in the list of its set, in order of appearance; IR_NONE
   bool outer;                       // seen from inside of its part
   bool named, joined;
+  const AstPort* terminal;  // a port of the model as a whole; NULL: it is inside
   Span span;
 } PortNode;
 

@@ -61,6 +61,7 @@ void lower_port(Lower* l, const AstStatement* statement) {
   if (node == IR_NONE) return;
   PortNode* p = &l->ports.all.data[node];
   p->named = port->named;
+  p->terminal = port->outermost ? port : NULL;
   for (uint32_t i = 0; i < p->across + p->through; i++) {
     Symbol symbol = *resolve_symbol(l, l->ports.names.data[p->first + i]);
     if (symbol.kind == SYM_VAR)
@@ -130,6 +131,46 @@ static void add_node(Lower* l, uint32_t root) {
   }
 }
 
+/// Variables that equations `a = b` say to be others, by either of them.
+static void find_equals(Lower* l, Map* equals) {
+  for (uint32_t i = 0; i < l->m->equations.count; i++) {
+    const IrEquation* e = &l->m->equations.data[i];
+    if (e->body != 0 || e->term.leaf_count != 2 || e->lhs_var == IR_NONE || e->lhs_order) continue;
+    const IrNode* node = &l->m->pool.nodes.data[e->term.shape.index];
+    IrLeaf a = ir_leaf(l->m, e->term, 0);
+    IrLeaf b = ir_leaf(l->m, e->term, 1);
+    bool slots = l->m->pool.nodes.data[node->arg[0]].op == IR_SLOT &&
+                 l->m->pool.nodes.data[node->arg[1]].op == IR_SLOT;
+    if (!slots || a.kind != IR_LEAF_VAR || b.kind != IR_LEAF_VAR || a.order || b.order) continue;
+    map_set(equals, a.id, 0, b.id + 1);
+    map_set(equals, b.id, 0, a.id + 1);
+  }
+}
+
+/// Ports of the model as a whole: what others may join.
+static void list_terminals(Lower* l) {
+  Map equals = {.arena = l->scratch};
+  bool known = false;
+  for (uint32_t p = 0; p < l->ports.all.count; p++) {
+    const PortNode* port = &l->ports.all.data[p];
+    if (!port->terminal || port->joined || !port->named) continue;
+    if (!known) find_equals(l, &equals);
+    known = true;
+    Str name = port->terminal->name.head;
+    for (uint32_t k = 0; k < port->across + port->through; k++) {
+      Symbol symbol = *resolve_symbol(l, l->ports.names.data[port->first + k]);
+      if (symbol.kind != SYM_VAR) continue;
+      uint32_t other = map_get(&equals, symbol.index, 0);
+      IrPortQuantity quantity = {.port = str_copy(l->arena, name), .through = k >= port->across};
+      quantity.variable = names_get(&l->m->names, l->m->vars.data[symbol.index].name);
+      if (other) quantity.given = names_get(&l->m->names, l->m->vars.data[other - 1].name);
+      quantity.name = (Str){quantity.variable.data + name.length + 1,
+                            quantity.variable.length - name.length - 1};
+      base_vec_push(l->arena, &l->m->ports, quantity);
+    }
+  }
+}
+
 void lower_connections(Lower* l) {
   uint32_t count = l->ports.all.count;
   if (count == 0) return;
@@ -144,4 +185,5 @@ void lower_connections(Lower* l) {
     bool open = !port->joined && !port->named && !port->outer;
     if (port->root == p && (port->joined || open)) add_node(l, p);
   }
+  list_terminals(l);
 }

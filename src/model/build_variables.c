@@ -366,6 +366,21 @@ static void build_macros(ModelBuild* build) {
   build->model.macro_count = ir->macros.count;
 }
 
+static void build_ports(ModelBuild* build) {
+  const IrModel* ir = build->ir;
+  ModelPortQuantity* ports = ARENA_ARRAY(&build->arena, ModelPortQuantity, ir->ports.count);
+  for (uint32_t i = 0; i < ir->ports.count; i++) {
+    const IrPortQuantity* port = &ir->ports.data[i];
+    ports[i] = (ModelPortQuantity){.port = str_copy(&build->arena, port->port),
+                                   .name = str_copy(&build->arena, port->name),
+                                   .variable = str_copy(&build->arena, port->variable),
+                                   .given = str_copy(&build->arena, port->given),
+                                   .through = port->through};
+  }
+  build->model.ports = ports;
+  build->model.port_count = ir->ports.count;
+}
+
 static const ModelMeasure* copy_measures(ModelBuild* build, const IrMeasure* from, uint32_t count) {
   ModelMeasure* measures = ARENA_ARRAY(&build->arena, ModelMeasure, count);
   for (uint32_t i = 0; i < count; i++) {
@@ -442,6 +457,7 @@ void build_variables(ModelBuild* build) {
   build_params(build);
   build_starts(build);
   build_macros(build);
+  build_ports(build);
   if (ir_term_present(build->ir->energy)) {
     ModelTerm* energy = ARENA_NEW(&build->arena, ModelTerm);
     *energy = build_term(build, build->ir->energy);

@@ -968,6 +968,12 @@ typedef struct ModelFigure {
   uint32_t number_count;
 } ModelFigure;
 
+/// A quantity of a port that the model leaves to others.
+typedef struct ModelPortQuantity {
+  Str port, name, variable, given;  // as in IrPortQuantity
+  bool through;
+} ModelPortQuantity;
+
 /// What is changed by hand during a run.
 typedef struct ModelControl {
   Str name;
@@ -1008,6 +1014,8 @@ typedef struct Model {
   uint32_t column_count;
   const ModelMacro* macros;
   uint32_t macro_count;
+  const ModelPortQuantity* ports;
+  uint32_t port_count;
   const ModelStart* starts;
   uint32_t start_count;
   const ModelAtom* atoms;

@@ -437,6 +437,42 @@ def test_bytes(folder):
                         check(place.encode() not in archive.read(name), place, "in", name)
 
 
+TERMINALS = """
+part Load(m = 1) { port f { across w; through tau; }  m * speed' = f.tau;  speed(t0) = 0;  f.w = speed; }
+part Wire(R = 1) {
+  port p { across v; through i; }  port n { across v; through i; }
+  p.v - n.v = R * p.i;  p.i + n.i = 0;
+}
+part Ground { port p { across v; through i; }  p.v = 0; }
+Load a(m = 2);  a.f.tau = push;  push(t0) = 0.5;      // joined by others: terminals
+Wire w(R = 5);  w.p.v = 3 * a.f.w;
+Wire open;  Ground g;  connect(w.n, open.n, g.p);     // joined, or closed: none
+Load row[3];  for i = 1:3 { row[i].f.tau = i; }
+"""
+
+
+def test_terminals(folder):
+    """Ports that the model leaves to others; an input takes the place of the quantity that it is."""
+    name = "terminalsAndIcons/terminalsAndIcons.xml"
+    for version in (2, 3):
+        out = Path(folder, f"terminals{version}.fmu")
+        Path(folder, "t.lisma").write_text(TERMINALS)
+        saltus("export", Path(folder, "t.lisma"), "--fmi", version, "-o", out)
+        with zipfile.ZipFile(out) as archive:
+            if version == 2:
+                check(name not in archive.namelist(), "version 2.0 has no terminals")
+                continue
+            described = xml.fromstring(archive.read("modelDescription.xml"))
+            root = xml.fromstring(archive.read(name))
+        known = {v.get("name"): v.get("causality") for v in described.find("ModelVariables")}
+        found = {t.get("name"): [(m.get("memberName"), m.get("variableName"), m.get("variableKind")) for m in t]
+                 for t in root.find("Terminals")}
+        check(found == {"a.f": [("w", "a.f.w", "signal"), ("tau", "push", "inflow")],
+                        "w.p": [("v", "w.p.v", "signal"), ("i", "w.p.i", "inflow")]}, found)
+        check(known["push"] == "input" and known["a.f.w"] == "output", known)
+        check(all(m[1] in known for t in found.values() for m in t), "members are variables")
+
+
 def portable_library(folder, sources):
     """A library from the sources of an FMU without SuiteSparse. What does not know of it is taken as it was built."""
     written = [f for f in sources.rglob("*.c") if f.parent in (sources, sources / "fmi")
