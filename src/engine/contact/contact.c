@@ -40,8 +40,7 @@ static SltStatus note_reading(EngSim* sim, EngContactWork* w, Row* row, uint32_t
   for (uint32_t i = row->reading_begin; i < row->reading_end; i++) {
     if (w->readings[i].env == env) return SLT_OK;
   }
-  SLT_TRY(eng_grow(sim, (void**)&w->readings, &w->reading_capacity, row->reading_end + 1,
-                   sizeof *w->readings));
+  SLT_TRY(ENG_GROW(sim, w->readings, w->reading_capacity, row->reading_end + 1));
   w->readings[row->reading_end++] = reading;
   return SLT_OK;
 }
@@ -61,7 +60,7 @@ static SltStatus note_actions(EngSim* sim, EngContactWork* w, Row* row, uint32_t
     while (at < row->entry_end && w->entries[at].state != state) {
       at++;
     }
-    SLT_TRY(eng_grow(sim, (void**)&w->entries, &w->entry_capacity, at + 1, sizeof *w->entries));
+    SLT_TRY(ENG_GROW(sim, w->entries, w->entry_capacity, at + 1));
     w->entries[at] = (Entry){.state = state, .action = i, .along = along + i - begin};
     if (at == row->entry_end) row->entry_end++;
   }
@@ -129,9 +128,8 @@ static void connect(EngSim* sim, EngContactWork* w, uint32_t count, uint32_t* wr
 static SltStatus make_groups(EngSim* sim, EngContactWork* w, uint32_t count) {
   uint32_t n = sim->core.mode->state_count;
   size_t need = 2 * (size_t)count + n + 1;
-  SLT_TRY(eng_grow(sim, (void**)&w->members, &w->member_capacity, need, sizeof *w->members));
-  SLT_TRY(eng_grow(sim, (void**)&w->group_begin, &w->begin_capacity, (size_t)count + 1,
-                   sizeof *w->group_begin));
+  SLT_TRY(ENG_GROW(sim, w->members, w->member_capacity, need));
+  SLT_TRY(ENG_GROW(sim, w->group_begin, w->begin_capacity, (size_t)count + 1));
   uint32_t* parent = w->members + count;
   uint32_t* writer = parent + count;
   memset(writer, 0xff, n * sizeof *writer);
@@ -160,7 +158,7 @@ static SltStatus make_groups(EngSim* sim, EngContactWork* w, uint32_t count) {
   w->group_begin[w->group_count] = listed;
   // two matrices, six vectors, marks, and the solver's own room
   size_t numbers = 2 * largest * largest + 8 * largest + num_lcp_room((uint32_t)largest);
-  return eng_grow(sim, (void**)&w->numbers, &w->number_capacity, numbers, sizeof *w->numbers);
+  return ENG_GROW(sim, w->numbers, w->number_capacity, numbers);
 }
 
 SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
@@ -172,13 +170,12 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
   EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
   size_t n = sim->values.n_max;
-  SLT_TRY(eng_grow(sim, (void**)&w->rows, &w->row_capacity, count, sizeof *w->rows));
-  SLT_TRY(eng_grow(sim, (void**)&w->x, &w->x_capacity, n, sizeof *w->x));
-  SLT_TRY(eng_grow(sim, (void**)&w->dx, &w->dx_capacity, n, sizeof *w->dx));
-  SLT_TRY(eng_grow(sim, (void**)&w->flow, &w->flow_capacity, n, sizeof *w->flow));
-  SLT_TRY(eng_grow(sim, (void**)&w->reaction, &w->reaction_capacity, n, sizeof *w->reaction));
-  SLT_TRY(
-      eng_grow(sim, (void**)&w->dual, &w->dual_capacity, mode->gdot.reg_count, sizeof *w->dual));
+  SLT_TRY(ENG_GROW(sim, w->rows, w->row_capacity, count));
+  SLT_TRY(ENG_GROW(sim, w->x, w->x_capacity, n));
+  SLT_TRY(ENG_GROW(sim, w->dx, w->dx_capacity, n));
+  SLT_TRY(ENG_GROW(sim, w->flow, w->flow_capacity, n));
+  SLT_TRY(ENG_GROW(sim, w->reaction, w->reaction_capacity, n));
+  SLT_TRY(ENG_GROW(sim, w->dual, w->dual_capacity, mode->gdot.reg_count));
   if (n > 0) memset(w->dx, 0, n * sizeof *w->dx);
   uint32_t entries = 0;
   uint32_t readings = 0;
@@ -199,9 +196,8 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
     entries = row->entry_end;
     readings = row->reading_end;
   }
-  SLT_TRY(eng_grow(sim, (void**)&w->saved, &w->saved_capacity, readings, sizeof *w->saved));
-  SLT_TRY(eng_grow(sim, (void**)&w->resets, &w->reset_capacity, 2 * (size_t)entries,
-                   sizeof *w->resets));
+  SLT_TRY(ENG_GROW(sim, w->saved, w->saved_capacity, readings));
+  SLT_TRY(ENG_GROW(sim, w->resets, w->reset_capacity, 2 * (size_t)entries));
   model_program_bind_dual(&mode->gdot, sim->env, w->dual);
   return make_groups(sim, w, count);
 }
@@ -215,10 +211,9 @@ static SltStatus find_rates(EngSim* sim) {
   if (!w->rates.program) return SLT_OK;
   const ModelProgram* program = &w->rates.program->program;
   size_t need = (size_t)program->reg_count + program->output_count;
-  SLT_TRY(eng_grow(sim, (void**)&w->rates.regs, &w->rates.capacity, need, sizeof *w->rates.regs));
+  SLT_TRY(ENG_GROW(sim, w->rates.regs, w->rates.capacity, need));
   need = (size_t)program->input_count + program->output_count;
-  return eng_grow(sim, (void**)&w->rates.states, &w->rates.state_capacity, need,
-                  sizeof *w->rates.states);
+  return ENG_GROW(sim, w->rates.states, w->rates.state_capacity, need);
 }
 
 /// Registers of what is computed from rates, and which states have these.
@@ -596,8 +591,7 @@ static bool enclose_flow(EngSim* sim, double a, double b) {
   const ModelContext* context = &sim->values.flow_context;
   EngTrialPart part = {sim, num_dense_theta(sim->stepper, a), num_dense_theta(sim->stepper, b)};
   ModelInterval time = {a, b};
-  if (eng_grow(sim, (void**)&w->rhs_dual, &w->rhs_capacity, mode->rhs.reg_count + mode->state_count,
-               sizeof *w->rhs_dual) < 0) {
+  if (ENG_GROW(sim, w->rhs_dual, w->rhs_capacity, mode->rhs.reg_count + mode->state_count) < 0) {
     return false;
   }
   ModelDual* f = w->rhs_dual + mode->rhs.reg_count;

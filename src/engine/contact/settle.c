@@ -417,7 +417,8 @@ static bool flight_is_rounding(EngSim* sim, uint32_t index, uint32_t transition,
   double fastest = sim->contact.accumulations[transition].fastest;
   double highest = fastest * fastest / (2.0 * falls);
   double share = fmax(FLIGHT_ULPS * DBL_EPSILON, sim->contact.accuracy);
-  double rounding = fmax(eng_rho(sim, index), share * highest);
+  double misplaced = fmax(fabs(sim->detect.g[index]), eng_rho(sim, index));
+  double rounding = fmax(misplaced, share * highest);
   return height <= rounding ||
          2.0 * leaves <= falls * FLIGHT_TIMES * eng_time_resolution(sim->core.t);
 }

@@ -18,6 +18,7 @@
 #define HALVINGS_MAX 20
 #define FULL_MAX     60u  // equations; more are eliminated as a sparse system
 #define SINGULAR     1e-13
+#define LAST_IMPACT  1e-6  // of the scale of what jumps: impulses that an arc within rounding leaves
 
 /// Contacts that repeat each other need the whole matrix to find its rank.
 static bool is_full(const ModelImplicit* im) {
@@ -254,9 +255,19 @@ static bool was_known(const EngSim* sim, uint32_t var, uint32_t order) {
   return false;
 }
 
+/// Whether a contact closes with the last of its impacts.
+static bool ends_bouncing(const EngSim* sim) {
+  for (uint32_t i = 0; sim->instant.has_instead && i < sim->model->transition_count; i++) {
+    if (sim->instant.transitions[i].fired_now && sim->model->transitions[i].instead) return true;
+  }
+  return false;
+}
+
 /// s->work := how small an impulse is rounding: beside what its quantity measures, or beside what
-/// it is in balance with.
-static void measure_rounding(Jump* s) {
+/// it is in balance with. Forces at the last of many impacts, which leaves no arc that can be told
+/// from rest, throw nothing off that is at rest. (A rope and a floor would take turns for ever.)
+static void measure_rounding(const EngSim* sim, Jump* s) {
+  double least = ends_bouncing(sim) ? LAST_IMPACT : ENG_IMPULSE_MIN;
   memset(s->row, 0, s->e * sizeof *s->row);
   for (uint32_t i = 0; i < s->top_count; i++) {
     double* size = &s->row[s->tops[i].row];
@@ -272,7 +283,8 @@ static void measure_rounding(Jump* s) {
   }
   for (uint32_t k = 0; k < s->e; k++) {
     double balance = s->work[k] <= DBL_MAX ? s->work[k] : 0.0;
-    s->work[k] = ENG_IMPULSE_MIN * fmax(s->scale[k], balance);
+    bool force = s->im->quantities[s->column_quantity[k]].order == 0;
+    s->work[k] = (force ? least : ENG_IMPULSE_MIN) * fmax(s->scale[k], balance);
   }
 }
 
@@ -281,7 +293,7 @@ static void publish_jump(EngSim* sim, Jump* s) {
   const ModelImplicit* im = s->im;
   EngDae* dae = &sim->dae;
   memset(dae->impulse, 0, im->quantity_count * sizeof *dae->impulse);
-  measure_rounding(s);
+  measure_rounding(sim, s);
   dae->impulsive = false;
   for (uint32_t k = 0; k < s->e; k++) {
     const ModelQuantity* top = &im->quantities[s->column_quantity[k]];

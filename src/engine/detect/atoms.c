@@ -655,7 +655,10 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
   atom->zone = fmax(atom->eps, tangential ? fmax(eng_sigma(sim, i), rho) : rho);
   // along its surface g was zero: what was left of it is an error
   if (atom->marks.left_now) atom->zone = fmax(atom->zone, 2.0 * fabs(atom->g_start));
-  atom->armed = fabs(atom->g) > atom->zone;
+  // one that was clear of its crossing stays so where this instant has nothing to do with it
+  bool stays =
+      atom->armed && !atom->located && atom->g == atom->g_start && (atom->g > 0.0) == atom->truth;
+  atom->armed = stays || fabs(atom->g) > atom->zone;
   atom->clear = atom->g < -atom->eps;
   atom->in_zone = false;
   atom->located = false;

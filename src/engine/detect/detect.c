@@ -16,6 +16,8 @@
 #define TIME_ULPS    4.0      // times that are no farther apart are one
 #define WIDEST       1e-9     // part of a step: a bracket is no wider, however flat the crossing
 #define FEW          16       // one in so many is few
+#define BLURRED      0x1p-20  // of a trial: crossings before that are looked for again...
+#define SHARP        0x1p10   // ... in one that is so many times as long as the way to them
 #define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
 
 double eng_time_resolution(double t) {
@@ -208,27 +210,32 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   if (curved) eng_enclose_atoms(sim, t_from, sim->stepper->trial.t, sim->proof.g_whole);
 }
 
+/// The first crossing on a piece; where there is none, what is known at its end is kept.
+static bool first_crossing(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
+  EngAtom* atom = f->atom;
+  bool timed = isfinite(atom->t_linear);
+  *out = (EngCrossing){0};
+  bool crosses = timed ? arrives_on_time(f, piece, out) : follow(f, piece, out);
+  if (crosses || coincides(f, piece, out)) {
+    if (!timed) out->bend = bend_of(piece, out);
+    return true;
+  }
+  atom->end_truth = f->truth;
+  atom->end_armed = f->armed;
+  atom->end_known = true;
+  return false;
+}
+
 bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (!is_open(sim, index) || !eng_is_followed(sim, index)) return false;
   EngFollower f = follower_of(sim, index);
   EngPiece piece = {t_from,     sim->stepper->trial.t,      atom->g, sim->detect.end_g[index],
                     atom->gdot, sim->detect.end_gdot[index]};
-  bool timed = isfinite(atom->t_linear);
   // every atom has one at most: there is room
-  EngCrossing* crossing = &sim->detect.crossings[sim->detect.crossing_count];
-  *crossing = (EngCrossing){0};
-  bool crosses = timed ? arrives_on_time(&f, &piece, crossing) : follow(&f, &piece, crossing);
-  if (crosses || coincides(&f, &piece, crossing)) {
-    if (!timed) crossing->bend = bend_of(&piece, crossing);
-    atom->crosses = true;
-    sim->detect.crossing_count++;
-    return true;
-  }
-  atom->end_truth = f.truth;
-  atom->end_armed = f.armed;
-  atom->end_known = true;
-  return false;
+  atom->crosses = first_crossing(&f, &piece, &sim->detect.crossings[sim->detect.crossing_count]);
+  if (atom->crosses) sim->detect.crossing_count++;
+  return atom->crosses;
 }
 
 /// Add the first crossings behind t_from of atoms of which nothing is known yet to those that are
@@ -250,17 +257,7 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
   eng_control_atom(sim, index, t_from);
   EngPiece piece = {
       t_from, t_end, atom->g, sim->detect.end_g[index], atom->gdot, sim->detect.end_gdot[index]};
-  bool timed = isfinite(atom->t_linear);
-  *out = (EngCrossing){0};
-  bool crosses = timed ? arrives_on_time(&f, &piece, out) : follow(&f, &piece, out);
-  if (crosses || coincides(&f, &piece, out)) {
-    if (!timed) out->bend = bend_of(&piece, out);
-    return true;
-  }
-  atom->end_truth = f.truth;
-  atom->end_armed = f.armed;
-  atom->end_known = true;
-  return false;
+  return first_crossing(&f, &piece, out);
 }
 
 /// How far from its place a crossing may be: rounding of g leaves it open.
@@ -463,6 +460,24 @@ static double find_crossings(EngSim* sim, double t_from, bool near, bool once_mo
   return first;
 }
 
+/// Whether the first crossing is so near the beginning of the trial that the rounding of its far
+/// end blurs it: it is looked for again in one that ends at t_event. (Where all begins at zero no
+/// step is too long for the tolerances.)
+static bool is_blurred(EngSim* sim, double t_from, double first) {
+  const NumTrial* trial = &sim->stepper->trial;
+  double way = first - trial->t0;
+  bool chosen = sim->stepper->method->adaptive && trial->n > 0 && !trial->drift &&
+                t_from == trial->t0 && !sim->core.segment.trial_pending;
+  if (!chosen || !(way > 0.0) || way >= BLURRED * trial->h) return false;
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    const EngCrossing* c = &sim->detect.crossings[i];
+    bool exact = sim->model->atoms[sim->core.mode->atoms[c->index]].time_only;
+    if (c->t == first && exact) return false;
+  }
+  sim->core.t_event = trial->t0 + SHARP * way;
+  return true;
+}
+
 static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   *found = false;
   sim->detect.crossing_count = 0;
@@ -485,6 +500,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   uint32_t last = 0;
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
     double first = find_crossings(sim, t_from, near, round > 0);
+    if (ENG_UNLIKELY(is_blurred(sim, t_from, first))) return SLT_ERR_STEP;
     eng_local_collect(sim);
     if (lifts < (double)INFINITY && lifts <= fmin(first, leaves)) {
       sim->detect.crossing_count = 0;

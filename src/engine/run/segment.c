@@ -194,24 +194,6 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
   return target > t ? target : nextafter(t, (double)INFINITY);
 }
 
-/// A trial ended beyond the boundary of a unilateral atom.
-static bool overshoots(EngSim* sim) {
-  if (!sim->detect.has_unilateral) return false;
-  const ModelMode* mode = sim->core.mode;
-  const double* x = sim->stepper->trial.x;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->x[i] = x[i];
-  }
-  eng_evaluate_g(sim, sim->stepper->trial.t, false);
-  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
-    uint32_t i = sim->active.indicators[place];
-    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    if (sim->model->atoms[mode->atoms[i]].type != MODEL_ATOM_UNILATERAL) continue;
-    if (atom->armed && !atom->truth && !(sim->detect.g[i] <= 0.0)) return true;
-  }
-  return false;
-}
-
 /// The model has no values just ahead. Where a relation changes there, that is its event: the
 /// motion drifts over the boundary along its tangent, which asks for no values beyond.
 /// (sqrt(abs(x)) at x = 0 has none with either branch on the wrong side.)
@@ -309,7 +291,8 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
     if (status >= 0) status = eng_check_trial(sim);
     if (status < 0) return shrink(sim, attempt, h, FAILURE_REDUCTION, status);
   }
-  if (attempt->overshoots < ENG_UNILATERAL_RETRIES && overshoots(sim)) {
+  bool overshoots = sim->detect.has_unilateral && attempt->overshoots < ENG_UNILATERAL_RETRIES;
+  if (overshoots && eng_beyond_boundary(sim, stepper->trial.t, stepper->trial.x)) {
     attempt->overshoots++;
     return shrink(sim, attempt, h, sim->options.gamma / 2.0, SLT_ERR_STEP);
   }
@@ -408,6 +391,10 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     SltStatus status = eng_detect(sim, sim->stepper->t, found);
     if (status >= 0) return SLT_OK;
     if (sim->error.status < 0) return status;
+    if (status == SLT_ERR_STEP) {
+      sim->stepper->control.h_next = sim->core.t_event - sim->stepper->t;
+      continue;
+    }
     double h = sim->stepper->trial.h;
     SLT_TRY(shrink(sim, &attempt, h, FAILURE_REDUCTION, status));
     *found = attempt.arrived;

@@ -137,6 +137,9 @@ void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope);
 /// Whether something is to be said about the present mode for the first time.
 bool eng_warn_once(EngSim* sim, uint8_t what);
 SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
+/// Room for so many elements of an array.
+#define ENG_GROW(sim, array, capacity, need) \
+  eng_grow(sim, (void**)&(array), &(capacity), need, sizeof *(array))
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx);
 /// The same without what surfaces and contacts do to it.
 SltStatus eng_free_flow(void* user, double t, const double* x, double* dx);
