@@ -68,8 +68,7 @@ static SltStatus make_normals(EngSim* sim, const ModelMode* mode) {
   EngDae* im = &sim->dae;
   const ModelImplicit* implicit = mode->implicit;
   size_t known = im->normal_capacity;
-  SLT_TRY(eng_grow(sim, (void**)&im->normals, &im->normal_capacity, (size_t)mode->id + 1,
-                   sizeof *im->normals));
+  SLT_TRY(ENG_GROW(sim, im->normals, im->normal_capacity, (size_t)mode->id + 1));
   for (size_t i = known; i < im->normal_capacity; i++) {
     im->normals[i] = (EngDaeNormals){0};
   }
@@ -87,22 +86,16 @@ SltStatus eng_dae_room(EngSim* sim, const ModelMode* mode) {
   size_t system = implicit->system.reg_count;
   size_t impulse = mode->impulse ? mode->impulse->slopes.reg_count : 0;
   size_t outputs = mode->impulse ? mode->impulse->slopes.output_count : 0;
-  SLT_TRY(eng_grow(sim, (void**)&im->regs, &im->reg_capacity,
-                   constraint + project + system + impulse + 1, sizeof(double)));
-  SLT_TRY(eng_grow(sim, (void**)&im->work, &im->work_capacity,
-                   work_size(mode) + outputs + mode->atom_count, sizeof(double)));
-  SLT_TRY(eng_grow(sim, (void**)&im->impulse, &im->impulse_capacity,
-                   (size_t)implicit->quantity_count + 1, sizeof(double)));
-  SLT_TRY(eng_grow(sim, (void**)&im->guard, &im->guard_capacity, (size_t)mode->atom_count + 1,
-                   sizeof(double)));
-  SLT_TRY(eng_grow(sim, (void**)&im->entry, &im->entry_capacity,
-                   (size_t)implicit->quantity_count + 1, sizeof(double)));
-  SLT_TRY(
-      eng_grow(sim, (void**)&im->marks, &im->mark_capacity, (size_t)implicit->row_count + 1, 1));
+  SLT_TRY(ENG_GROW(sim, im->regs, im->reg_capacity, constraint + project + system + impulse + 1));
+  SLT_TRY(ENG_GROW(sim, im->work, im->work_capacity, work_size(mode) + outputs + mode->atom_count));
+  SLT_TRY(ENG_GROW(sim, im->impulse, im->impulse_capacity, (size_t)implicit->quantity_count + 1));
+  SLT_TRY(ENG_GROW(sim, im->guard, im->guard_capacity, (size_t)mode->atom_count + 1));
+  SLT_TRY(ENG_GROW(sim, im->entry, im->entry_capacity, (size_t)implicit->quantity_count + 1));
+  SLT_TRY(ENG_GROW(sim, im->marks, im->mark_capacity, (size_t)implicit->row_count + 1));
   SLT_TRY(make_normals(sim, mode));
   if (mode->relaxed) {
-    SLT_TRY(eng_grow(sim, (void**)&im->relations, &im->relation_capacity,
-                     (size_t)2 * ENG_DAE_PIECES * mode->atom_count, sizeof(double)));
+    SLT_TRY(ENG_GROW(sim, im->relations, im->relation_capacity,
+                     (size_t)2 * ENG_DAE_PIECES * mode->atom_count));
     memset(im->points, 0, sizeof im->points);
   }
   im->constraint_regs = im->regs;

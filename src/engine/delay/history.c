@@ -94,7 +94,7 @@ static SltStatus make_piece(EngSim* sim, EngDelay* past, ModelPiece** out) {
     size_t capacity = past->capacity;
     size_t wanted = capacity ? 2 * capacity : PIECES_FIRST;
     if (wanted > PAST_NONE / 2) return SLT_ERR_NOMEM;
-    SLT_TRY(eng_grow(sim, (void**)&past->pieces, &capacity, wanted, sizeof *past->pieces));
+    SLT_TRY(ENG_GROW(sim, past->pieces, capacity, wanted));
     past->capacity = (uint32_t)capacity;
   }
   *out = &past->pieces[past->end++];
@@ -631,7 +631,7 @@ SltStatus eng_history_restore(EngSim* sim, const char* in, size_t size) {
     if (!places) return SLT_ERR_ARGUMENT;
     size_t bytes = (size_t)saved.end * sizeof(ModelPiece);
     size_t capacity = past->capacity;
-    SLT_TRY(eng_grow(sim, (void**)&past->pieces, &capacity, saved.end, sizeof *past->pieces));
+    SLT_TRY(ENG_GROW(sim, past->pieces, capacity, saved.end));
     saved.pieces = past->pieces;
     saved.capacity = (uint32_t)capacity;
     memcpy(saved.pieces, in + sizeof saved, bytes);

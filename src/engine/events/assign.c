@@ -321,8 +321,7 @@ bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, ui
   uint32_t a = count_actions(sim, first, count);
   uint32_t n = a + count_actions(sim, &then, 1);
   if (!sim->report.on_warning || sim->instant.transitions[then].order_told || n == 0) return false;
-  if (eng_grow(sim, (void**)&events->order_values, &events->order_capacity, 4 * (size_t)n,
-               sizeof(double)) < 0) {
+  if (ENG_GROW(sim, events->order_values, events->order_capacity, 4 * (size_t)n) < 0) {
     return false;
   }
   double* before = events->order_values;

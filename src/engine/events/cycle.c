@@ -33,7 +33,7 @@ static SltStatus grow_table(EngSim* sim, EventsSeen* seen) {
   }
   bool filled = seen->count > FEW;
   if (size == seen->table_size && filled) return SLT_OK;
-  SLT_TRY(eng_grow(sim, (void**)&seen->table, &seen->table_size, size, sizeof *seen->table));
+  SLT_TRY(ENG_GROW(sim, seen->table, seen->table_size, size));
   // a power of two, whatever room there was to be had
   memset(seen->table, 0, seen->table_size * sizeof *seen->table);
   for (uint32_t i = 0; i < seen->count; i++) {
@@ -73,11 +73,9 @@ static uint8_t edges_of(const EngTransition* t) {
 static SltStatus make_copy(EngSim* sim, uint64_t key) {
   const Model* model = sim->model;
   EventsCopy* copy = &sim->events.copy;
-  SLT_TRY(eng_grow(sim, (void**)&copy->env, &copy->env_capacity, 2 * (size_t)model->env_count,
-                   sizeof(double)));
-  SLT_TRY(eng_grow(sim, (void**)&copy->state, &copy->state_capacity, model->automaton_count,
-                   sizeof *copy->state));
-  SLT_TRY(eng_grow(sim, (void**)&copy->edges, &copy->edge_capacity, model->transition_count, 1));
+  SLT_TRY(ENG_GROW(sim, copy->env, copy->env_capacity, 2 * (size_t)model->env_count));
+  SLT_TRY(ENG_GROW(sim, copy->state, copy->state_capacity, model->automaton_count));
+  SLT_TRY(ENG_GROW(sim, copy->edges, copy->edge_capacity, model->transition_count));
   memcpy(copy->env, sim->env, 2 * (size_t)model->env_count * sizeof(double));
   memcpy(copy->state, sim->state, model->automaton_count * sizeof *copy->state);
   for (uint32_t i = 0; i < model->transition_count; i++) {

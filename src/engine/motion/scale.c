@@ -125,8 +125,7 @@ double eng_other_weight(const EngSim* sim, uint32_t state, double value) {
 /// Room to compute rates and their rounding in; NULL: there is none.
 static ModelDual* rate_room(EngSim* sim) {
   size_t need = model_program_spread_room(&sim->core.mode->rhs);
-  if (eng_grow(sim, (void**)&sim->scales.rate_room, &sim->scales.rate_capacity, need,
-               sizeof *sim->scales.rate_room) < 0) {
+  if (ENG_GROW(sim, sim->scales.rate_room, sim->scales.rate_capacity, need) < 0) {
     sim->error = (EngError){0};
     return NULL;
   }

@@ -102,8 +102,7 @@ static SltStatus find_entry(EngSim* sim, EngStiffMode** out) {
   EngStiff* st = &sim->stiff;
   const ModelMode* mode = sim->core.mode;
   size_t known = st->mode_capacity;
-  SLT_TRY(eng_grow(sim, (void**)&st->modes, &st->mode_capacity, (size_t)mode->id + 1,
-                   sizeof *st->modes));
+  SLT_TRY(ENG_GROW(sim, st->modes, st->mode_capacity, (size_t)mode->id + 1));
   for (size_t i = known; i < st->mode_capacity; i++) {
     st->modes[i] = (EngStiffMode){0};
   }
@@ -286,10 +285,9 @@ static SltStatus prepare_mode(EngSim* sim) {
   SLT_TRY(find_mode(sim, &entry));
   const ModelStiff* stiff = entry->stiff;
   size_t stage = stiff->algebraic ? stiff->stage.reg_count : 0;
-  SLT_TRY(eng_grow(sim, (void**)&st->regs, &st->reg_capacity, stage + stiff->jacobian.reg_count,
-                   sizeof *st->regs));
+  SLT_TRY(ENG_GROW(sim, st->regs, st->reg_capacity, stage + stiff->jacobian.reg_count));
   size_t outputs = stiff->time_count ? stiff->jacobian.output_count : 0;
-  SLT_TRY(eng_grow(sim, (void**)&st->work, &st->work_capacity, outputs, sizeof *st->work));
+  SLT_TRY(ENG_GROW(sim, st->work, st->work_capacity, outputs));
   st->stage_regs = st->regs;
   st->jacobian_regs = st->regs + stage;
   if (stage) model_program_bind(&stiff->stage, sim->env, st->stage_regs);
@@ -314,8 +312,7 @@ static SltStatus prepare_combined(EngSim* sim) {
     SltStatus status = num_linear_create_full(&sim->options.allocator, n, &entry->full);
     if (status < 0) return fail_jacobian(sim, status);
   }
-  SLT_TRY(
-      eng_grow(sim, (void**)&st->work, &st->work_capacity, 3 * (size_t)n + 1, sizeof *st->work));
+  SLT_TRY(ENG_GROW(sim, st->work, st->work_capacity, 3 * (size_t)n + 1));
   st->present = NULL;
   NumSystem system = {.linear = entry->full, .linearize = linearize_combined, .user = sim};
   SLT_TRY(prepare_past(sim, 0, &entry->full_past, &system));

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #define FIRST_WINDOW 1024  // steps
-#define GAIN         1.3  // at a steady pace twice the steps cover twice the time
-#define FALLS        5    // windows in a row that cover hardly more than the one before
+#define GAIN         1.3   // at a steady pace twice the steps cover twice the time
+#define FALLS        5     // windows in a row that cover hardly more than the one before
 
 /// Why, as far as it can be seen from outside: events that crowd, or a state that asks for short
 /// steps.

@@ -304,8 +304,7 @@ static SltStatus room_for_views(EngSim* sim, View* views, uint32_t count) {
   size_t atoms = sim->model->atom_count;
   size_t env = sim->model->env_count;
   size_t each = 2 * (n + atoms + env);
-  SLT_TRY(eng_grow(sim, (void**)&w->sides.values, &w->sides.values_capacity, each * count,
-                   sizeof(double)));
+  SLT_TRY(ENG_GROW(sim, w->sides.values, w->sides.values_capacity, each * count));
   double* at = w->sides.values;
   for (uint32_t i = 0; i < count; i++) {
     for (uint32_t point = 0; point < 2; point++) {

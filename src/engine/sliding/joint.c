@@ -36,10 +36,9 @@ static double* reactions_of(const EngSim* sim, uint32_t row) {
 static SltStatus room(EngSim* sim) {
   EngSliding* w = &sim->sliding;
   size_t rows = sim->core.slide.rows;
-  SLT_TRY(eng_grow(sim, (void**)&w->sides.link, &w->sides.link_capacity,
-                   rows * sim->core.slide.count, sizeof *w->sides.link));
-  return eng_grow(sim, (void**)&w->sides.reactions, &w->sides.reactions_capacity,
-                  rows * sim->core.contact.count + 1, sizeof *w->sides.reactions);
+  SLT_TRY(ENG_GROW(sim, w->sides.link, w->sides.link_capacity, rows * sim->core.slide.count));
+  return ENG_GROW(sim, w->sides.reactions, w->sides.reactions_capacity,
+                  rows * sim->core.contact.count + 1);
 }
 
 /// Rates of all surfaces along the flow of a row: the derivative that decides about each.
@@ -121,8 +120,7 @@ static void linearise(const EngSim* sim, const double* wanted, const double* alp
 /// Room for so many doubles that are used at once.
 static double* numbers(EngSim* sim, size_t count) {
   EngSliding* w = &sim->sliding;
-  SltStatus status = eng_grow(sim, (void**)&w->sides.values, &w->sides.values_capacity, count,
-                              sizeof *w->sides.values);
+  SltStatus status = ENG_GROW(sim, w->sides.values, w->sides.values_capacity, count);
   return status < 0 ? NULL : w->sides.values;
 }
 
@@ -343,8 +341,7 @@ static bool is_degenerate(const Joint* p) {
 static const double* point_ahead(EngSim* sim, const Joint* p, double step) {
   EngSliding* w = &sim->sliding;
   uint32_t n = sim->core.mode->state_count;
-  if (eng_grow(sim, (void**)&w->sides.trial, &w->sides.trial_capacity, sim->values.n_max,
-               sizeof *w->sides.trial) < 0) {
+  if (ENG_GROW(sim, w->sides.trial, w->sides.trial_capacity, sim->values.n_max) < 0) {
     return NULL;
   }
   const double* below = side_flow(sim, 0);

@@ -75,10 +75,10 @@ static bool can_mix(EngSim* sim, bool* shifts) {
   const EngSlide* slide = &sim->core.slide;
   *shifts = false;
   if (sim->options.sliding == SLT_SLIDING_UTKIN) return false;
-  if (eng_grow(sim, (void**)&sim->sliding.motion.rhs, &sim->sliding.motion.rhs_capacity,
-               mode->rhs.output_count, sizeof *sim->sliding.motion.rhs) < 0 ||
-      eng_grow(sim, (void**)&sim->sliding.motion.full, &sim->sliding.motion.full_capacity,
-               mode->full.output_count, sizeof *sim->sliding.motion.full) < 0) {
+  if (ENG_GROW(sim, sim->sliding.motion.rhs, sim->sliding.motion.rhs_capacity,
+               mode->rhs.output_count) < 0 ||
+      ENG_GROW(sim, sim->sliding.motion.full, sim->sliding.motion.full_capacity,
+               mode->full.output_count) < 0) {
     return false;
   }
   label_entries(sim);
@@ -121,16 +121,12 @@ static SltStatus room_for_ends(EngSim* sim) {
   sim->sliding.motion.bound = NULL;
   uint32_t outputs = mode->rhs.output_count > mode->full.output_count ? mode->rhs.output_count
                                                                       : mode->full.output_count;
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.motion.out, &sim->sliding.motion.out_capacity,
-                   outputs, sizeof(double)));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.motion.out, sim->sliding.motion.out_capacity, outputs));
   for (uint32_t end = 0; end < 2; end++) {
     EngSideRegs* regs = &sim->sliding.sides.regs[end];
-    SLT_TRY(eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count,
-                     sizeof(double)));
-    SLT_TRY(eng_grow(sim, (void**)&regs->full, &regs->full_capacity, mode->full.reg_count,
-                     sizeof(double)));
-    SLT_TRY(eng_grow(sim, (void**)&regs->rhs_dual, &regs->rhs_dual_capacity, mode->rhs.reg_count,
-                     sizeof *regs->rhs_dual));
+    SLT_TRY(ENG_GROW(sim, regs->rhs, regs->rhs_capacity, mode->rhs.reg_count));
+    SLT_TRY(ENG_GROW(sim, regs->full, regs->full_capacity, mode->full.reg_count));
+    SLT_TRY(ENG_GROW(sim, regs->rhs_dual, regs->rhs_dual_capacity, mode->rhs.reg_count));
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
     model_program_bind_dual(&mode->rhs, sim->env, regs->rhs_dual);
     model_program_bind(&mode->full, sim->env, regs->full);
@@ -224,20 +220,17 @@ static uint32_t next_bit(uint64_t* word) {
 static SltStatus room_for_part(EngSim* sim, uint32_t most) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   size_t words = (size_t)rhs->code_count / 64 + (size_t)rhs->state_count / 64 + 2;
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.needed, &sim->sliding.program.needed_capacity,
-                   words, sizeof *sim->sliding.program.needed));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.code, &sim->sliding.program.code_capacity,
-                   (size_t)most + 1, sizeof *sim->sliding.program.code));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.reads, &sim->sliding.program.reads_capacity,
-                   rhs->state_count, sizeof *sim->sliding.program.reads));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.outputs,
-                   &sim->sliding.program.outputs_capacity, rhs->output_count,
-                   sizeof *sim->sliding.program.outputs));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.plain_runs,
-                   &sim->sliding.program.plain_capacity, rhs->output_count,
-                   sizeof *sim->sliding.program.plain_runs));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.pulled, &sim->sliding.program.pulled_capacity,
-                   rhs->output_count, sizeof *sim->sliding.program.pulled));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.needed, sim->sliding.program.needed_capacity, words));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.code, sim->sliding.program.code_capacity,
+                   (size_t)most + 1));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.reads, sim->sliding.program.reads_capacity,
+                   rhs->state_count));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.outputs, sim->sliding.program.outputs_capacity,
+                   rhs->output_count));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.plain_runs, sim->sliding.program.plain_capacity,
+                   rhs->output_count));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.pulled, sim->sliding.program.pulled_capacity,
+                   rhs->output_count));
   memset(sim->sliding.program.needed, 0, words * sizeof *sim->sliding.program.needed);
   return SLT_OK;
 }

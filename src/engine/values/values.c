@@ -290,25 +290,21 @@ static void take_slot(EngSim* sim, EngSlot* slot, const ModelMode* mode) {
 
 static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   size_t known = sim->report.warned_capacity;
-  SLT_TRY(eng_grow(sim, (void**)&sim->report.warned, &sim->report.warned_capacity,
-                   (size_t)mode->id + 1, 1));
+  SLT_TRY(ENG_GROW(sim, sim->report.warned, sim->report.warned_capacity, (size_t)mode->id + 1));
   for (size_t i = known; i < sim->report.warned_capacity; i++) {
     sim->report.warned[i] = 0;
   }
   size_t need = (size_t)mode->rhs.reg_count + mode->full.reg_count + mode->g.reg_count +
                 mode->g_flow.reg_count + mode->gdot.reg_count;
   EngSlot* slot = slot_of(sim, mode, need);
-  SLT_TRY(eng_grow(sim, (void**)&slot->regs, &slot->reg_capacity, need, sizeof *slot->regs));
+  SLT_TRY(ENG_GROW(sim, slot->regs, slot->reg_capacity, need));
   size_t g_regs = mode->g_flow.reg_count;
-  SLT_TRY(eng_grow(sim, (void**)&slot->dual_regs, &slot->dual_capacity, g_regs,
-                   sizeof *slot->dual_regs));
+  SLT_TRY(ENG_GROW(sim, slot->dual_regs, slot->dual_capacity, g_regs));
   // ends of sliding and of contacts are enclosed whatever finds the events
-  SLT_TRY(eng_grow(sim, (void**)&slot->block_regs, &slot->block_capacity, g_regs * MODEL_LANES,
-                   sizeof *slot->block_regs));
+  SLT_TRY(ENG_GROW(sim, slot->block_regs, slot->block_capacity, g_regs * MODEL_LANES));
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     size_t polynomials = mode->forms ? mode->forms->polynomial_count : 0;
-    SLT_TRY(eng_grow(sim, (void**)&sim->proof.forms, &sim->proof.form_capacity, polynomials,
-                     sizeof *sim->proof.forms));
+    SLT_TRY(ENG_GROW(sim, sim->proof.forms, sim->proof.form_capacity, polynomials));
     SLT_TRY(eng_pruned_room(sim, slot, mode));
   }
   if (!slot->bound) survey(sim, slot, mode);
