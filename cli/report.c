@@ -545,7 +545,7 @@ static void write_settings(FILE* out, const ReportRun* run) {
   escape_text(out, method);
   fputs("</td></tr>\n", out);
   write_setting(out, "relative tolerance", sim->rtol, e->rtol, 1e-6);
-  write_setting(out, "absolute tolerance", sim->atol, e->atol, 1e-9);
+  write_setting(out, "absolute tolerance", sim->atol, e->atol, (double)NAN);
   write_setting(out, "step", sim->step, e->step, (double)NAN);
   write_setting(out, "largest step", sim->h_max, e->h_max, (double)NAN);
   if ((size_t)sim->detection < sizeof detections / sizeof *detections) {

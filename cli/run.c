@@ -621,6 +621,9 @@ static int run_and_report(Run* run) {
   close_outputs(run);
   // an error of writing is reported when standard output is finished
   bool untold = run->story && slt_story_end(run->story, status) == SLT_ERR_NOMEM;
+  if (run->story) {
+    slt_graph_write_unreached(run->graph, (SltWriter){stdout_write_text, &run->story_text});
+  }
 
   int exit = report_outputs(run);
   if (untold && exit == CLI_DONE) exit = out_of_memory();
@@ -634,7 +637,7 @@ static int run_and_report(Run* run) {
   RunSummary summary = summarize(run, status, wall);
   int written = write_products(run, &summary, status);
   if (exit == CLI_DONE) exit = written;
-  if (run->graph) {
+  if (run->options.graph) {
     int drawn = graph_write(run->graph, run->title, run->options.graph);
     if (exit == CLI_DONE) exit = drawn;
   }
@@ -645,8 +648,10 @@ static int run_and_report(Run* run) {
 }
 
 static int begin_story(Run* run) {
-  if (run->options.graph && slt_graph_create(run->model, &run->graph) < 0) return out_of_memory();
-  if (!run->options.explain || run->options.explain_json) return CLI_DONE;
+  bool told = run->options.explain && !run->options.explain_json;
+  if ((run->options.graph || told) && slt_graph_create(run->model, &run->graph) < 0)
+    return out_of_memory();
+  if (!told) return CLI_DONE;
   SltStatus status =
       slt_story_create(run->sim, run->options.explain_all,
                        (SltWriter){stdout_write_text, &run->story_text}, &run->story);

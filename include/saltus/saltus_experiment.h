@@ -32,7 +32,8 @@ typedef struct SltProblem {
 typedef struct SltMeasures SltMeasures;
 
 /// Read measures: `NAME = FORMULA` or `FORMULA`, which is then its own name. A formula is made of
-/// numbers, constants of the model, measures before it, functions, and readings of the run:
+/// numbers, constants of the model, measures before it and those that the model declares,
+/// functions, and readings of the run:
 ///
 ///   end(x) start(x) at(x, t)                  values; x is any formula of quantities of the model
 ///   max(x) min(x) mean(x) rms(x) integral(x)  over the run

@@ -643,6 +643,11 @@ SLT_API SltStatus slt_graph_write(const SltGraph* graph, const char* title, SltW
 /// Write it in the language of Graphviz (`dot -Tsvg` draws it).
 /// @return as slt_graph_write().
 SLT_API SltStatus slt_graph_write_dot(const SltGraph* graph, const char* title, SltWriter writer);
+/// List the states that were never entered though the run has been in a state before them: a line
+/// for each transition that was not taken, with its guard and place; the first twenty. Writes
+/// nothing where there are none.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or the writer's error.
+SLT_API SltStatus slt_graph_write_unreached(const SltGraph* graph, SltWriter writer);
 
 /// Warnings of a run (conflicting assignments and the like); the text says all.
 typedef void SltWarningFn(void* user, const SltDiagnostic* diagnostic);

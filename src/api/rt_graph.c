@@ -95,6 +95,7 @@ static void add_transitions(SltGraph* g, uint32_t automaton, GraphAutomaton* out
     Str guard = written ? source_text(model, transition->span, &g->arena) : STR_LIT("always");
     guard = graph_words(guard, &g->arena);
     if (guard.length == 0) guard = guard_text(model, &transition->guard, &g->arena);
+    if (transition->negated) guard = str_format(&g->arena, "not %.*s", STR_ARGS(guard));
     for (uint32_t i = 0; i < transition->from_count; i++) {
       out->arrows[out->arrow_count++] =
           (GraphArrow){.from = transition->from[i],
@@ -297,4 +298,51 @@ SltStatus slt_graph_write(const SltGraph* graph, const char* title, SltWriter wr
 
 SltStatus slt_graph_write_dot(const SltGraph* graph, const char* title, SltWriter writer) {
   return write_graph(graph, title, true, writer);
+}
+
+// ---- what was not reached -----------------------------------------------------------------------
+
+#define UNREACHED_MAX 20  // lines of the list
+
+static void write_arrow(Sink* sink, const GraphAutomaton* a, const GraphArrow* arrow) {
+  Str automaton = graph_name(a->name);
+  sink_c(sink, "  ");
+  if (!str_equal(automaton, STR_LIT("main"))) {
+    sink_str(sink, automaton);
+    sink_c(sink, ": ");
+  }
+  sink_str(sink, a->states[arrow->to].name);
+  sink_c(sink, ", which asks for ");
+  sink_str(sink, arrow->guard);
+  sink_c(sink, " in ");
+  sink_str(sink, a->states[arrow->from].name);
+  sink_c(sink, " (line ");
+  sink_unsigned(sink, arrow->line);
+  sink_c(sink, ")\n");
+}
+
+SltStatus slt_graph_write_unreached(const SltGraph* graph, SltWriter writer) {
+  if (!graph || !writer.write) return SLT_ERR_ARGUMENT;
+  Sink sink;
+  SLT_TRY(sink_init(&sink, writer));
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < graph->graph.automaton_count; i++) {
+    const GraphAutomaton* a = &graph->graph.automata[i];
+    for (uint32_t k = 0; k < a->arrow_count; k++) {
+      const GraphArrow* arrow = &a->arrows[k];
+      const GraphState* to = &a->states[arrow->to];
+      bool waited = arrow->from != GRAPH_ANY && a->states[arrow->from].real > 0;
+      if (!waited || to->real + to->mythical > 0) continue;
+      if (count == 0) sink_c(&sink, "\nstates that were never entered:\n");
+      if (count++ < UNREACHED_MAX) write_arrow(&sink, a, arrow);
+    }
+  }
+  if (count > UNREACHED_MAX) {
+    sink_c(&sink, "  and ");
+    sink_unsigned(&sink, count - UNREACHED_MAX);
+    sink_c(&sink, " more\n");
+  }
+  SltStatus status = sink_flush(&sink);
+  sink_clear(&sink);
+  return status;
 }

@@ -42,7 +42,8 @@ typedef struct Formula {
 typedef struct FormulaParser FormulaParser;
 
 /// What a name, or a call, stands for. `call` is false for a plain name; for a call the parser
-/// stands behind its parenthesis. Gives the number of a leaf; SLT_END: an ordinary function.
+/// stands behind its parenthesis. Gives the number of a leaf; SLT_END: an ordinary function, or
+/// the formula whose text the parser's `definition` was set to.
 typedef SltStatus FormulaLeafFn(void* user, FormulaParser* parser, Str name, bool call,
                                 uint32_t* leaf);
 
@@ -52,6 +53,7 @@ struct FormulaParser {
   uint32_t depth;
   FormulaNode nodes[FORMULA_NODES];
   uint32_t count;
+  Str definition;  // of the name that was just read; empty: it has none
   FormulaLeafFn* leaf;
   void* user;
   SltProblem* problem;

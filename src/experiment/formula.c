@@ -140,6 +140,23 @@ static SltStatus read_function(FormulaParser* p, Str name, uint32_t* out) {
   return push(p, node, out);
 }
 
+/// The formula that a name stands for, as if it were written there in parentheses.
+static SltStatus read_definition(FormulaParser* p, uint32_t* out) {
+  const char* at = p->at;
+  const char* end = p->end;
+  if (++p->depth > FORMULA_DEPTH) {
+    return problem_set(p->problem, SLT_ERR_SYNTAX, NULL, "formulas are nested too deeply");
+  }
+  p->at = p->definition.data;
+  p->end = p->at + p->definition.length;
+  p->definition = (Str){0};
+  SLT_TRY(read_sum(p, out));
+  p->depth--;
+  p->at = at;
+  p->end = end;
+  return SLT_OK;
+}
+
 static SltStatus read_name(FormulaParser* p, uint32_t* out) {
   Str name;
   if (!formula_name(p, &name)) {
@@ -152,7 +169,9 @@ static SltStatus read_name(FormulaParser* p, uint32_t* out) {
   bool call = formula_take(p, '(');
   FormulaNode node = {.op = FORMULA_LEAF};
   SltStatus status = p->leaf(p->user, p, name, call, &node.a);
-  if (status == SLT_END) return read_function(p, name, out);
+  if (status == SLT_END) {
+    return p->definition.length ? read_definition(p, out) : read_function(p, name, out);
+  }
   SLT_TRY(status);
   return push(p, node, out);
 }

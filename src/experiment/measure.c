@@ -24,6 +24,7 @@ typedef struct Reader {
   SltMeasures* measures;
   SltSim* sim;
   SltProblem* problem;
+  uint32_t declared;  // measures of the model that formulas may name besides those before them
 } Reader;
 
 static const char* copy_name(Str name, char out[128]) {
@@ -221,7 +222,17 @@ static SltStatus add_plain(Reader* r, ReadingKind kind, uint32_t number, uint32_
   return SLT_OK;
 }
 
-/// Names of a measure's own formula: readings, measures before it, constants.
+/// The formula of a measure that the model declares; empty: it declares none of this name.
+static Str declared_formula(const Reader* r, Str name) {
+  const SltModel* model = r->measures->model;
+  for (uint32_t i = 0; i < r->declared; i++) {
+    if (str_equal(name, str_from_c(slt_model_measure_name(model, i))))
+      return str_from_c(slt_model_measure_text(model, i));
+  }
+  return (Str){0};
+}
+
+/// Names of a measure's own formula: readings, measures before it and of the model, constants.
 static SltStatus measure_leaf(void* user, FormulaParser* p, Str name, bool call, uint32_t* leaf) {
   Reader* r = user;
   SltMeasures* m = r->measures;
@@ -235,6 +246,8 @@ static SltStatus measure_leaf(void* user, FormulaParser* p, Str name, bool call,
   for (uint32_t i = 0; i < m->count; i++) {
     if (str_equal(name, str_from_c(m->names[i]))) return add_plain(r, READING_MEASURE, i, leaf);
   }
+  p->definition = declared_formula(r, name);
+  if (p->definition.length) return SLT_END;
   uint32_t quantity = 0;
   SltStatus status = find_quantity(r, name, &quantity);
   if (status == SLT_ERR_NOT_FOUND) return unknown_name(r, name);
@@ -329,7 +342,9 @@ SltStatus slt_measures_create(const SltModel* model, const char* const* texts, u
   if (problem) *problem = (SltProblem){{0}, {0}};
   if (!model) return SLT_ERR_ARGUMENT;
   if (!texts) count = slt_model_measure_count(model);
-  Reader r = {.problem = problem, .measures = calloc(1, sizeof *r.measures)};
+  Reader r = {.problem = problem,
+              .measures = calloc(1, sizeof *r.measures),
+              .declared = texts ? slt_model_measure_count(model) : 0};
   if (!r.measures) return SLT_ERR_NOMEM;
   r.measures->model = model;
   SltSimOptions options = slt_sim_options();

@@ -78,13 +78,8 @@ static void find_place(Lower* l, uint32_t offset, uint32_t* line, uint32_t* colu
   *column = l->names.place_column;
 }
 
-uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
-  uint32_t line = 0;
-  uint32_t column = 0;
-  find_place(l, span.begin, &line, &column);
-  TextBuffer* text = &l->names.text;
-  text->length = 0;
-  text_append_format(text, "%s@%u:%u", prefix, line, column);
+/// The name in `text` with the loop indices in force and, when it is taken, a number behind it.
+static uint32_t free_name(Lower* l, TextBuffer* text) {
   if (l->names.bindings.count > l->names.binding_base) {
     text_append_char(text, '[');
     append_bindings(l, text, ",", "=");
@@ -97,6 +92,26 @@ uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
   map_set(&l->names.place_names, name, 0, again);
   text_append_format(text, "#%u", again + 1);
   return names_intern(&l->m->names, text_str(text));
+}
+
+uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
+  uint32_t line = 0;
+  uint32_t column = 0;
+  find_place(l, span.begin, &line, &column);
+  TextBuffer* text = &l->names.text;
+  text->length = 0;
+  text_append_format(text, "%s@%u:%u", prefix, line, column);
+  return free_name(l, text);
+}
+
+uint32_t lower_line_name(Lower* l, const char* prefix, Span span) {
+  uint32_t line = 0;
+  uint32_t column = 0;
+  find_place(l, span.begin, &line, &column);
+  TextBuffer* text = &l->names.text;
+  text->length = 0;
+  text_append_format(text, "%s:%u", prefix, line);
+  return free_name(l, text);
 }
 
 bool lower_enter(Lower* l, Span span) {

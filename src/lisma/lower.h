@@ -513,6 +513,8 @@ Str lower_number_text(Lower* l, double value);
 Str lower_instance_text(Lower* l);
 /// "if@LINE:COL[i=3]" with "#2" behind it when it is taken.
 uint32_t lower_place_name(Lower* l, const char* prefix, Span span);
+/// "after:LINE[i=3]", for what people see, with "#2" behind it when it is taken.
+uint32_t lower_line_name(Lower* l, const char* prefix, Span span);
 /// Count one visited node; false when the limits are exceeded, which is reported.
 bool lower_enter(Lower* l, Span span);
 void lower_leave(Lower* l);

@@ -115,7 +115,7 @@ static void keep_values(Lower* l, IrAction* kept, Span span) {
 void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
   const AstAfter* after = statement->as.after;
   Span span = {statement->span.begin, after->condition->span.end};
-  uint32_t name = lower_place_name(l, "after", statement->span);
+  uint32_t name = lower_line_name(l, "after", statement->span);
   uint32_t automaton = add_automaton(l, name, after_states, STATE_COUNT, span);
   uint32_t delay = add_memory(l, after->delay->span);
   IrTerm holds = {{0}, 0, 0};
@@ -152,15 +152,19 @@ void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
   for (uint32_t i = 0; i <= kept_count; i++) {
     base_vec_push(l->arena, &l->m->actions, kept[i]);
   }
-  IrTransition* waits = add_transition(l, automaton, STATE_IDLE, STATE_WAITING, holds, span);
+  Span condition = after->condition->span;
+  Span delayed = {statement->span.begin, after->delay->span.end};
+  IrTransition* waits = add_transition(l, automaton, STATE_IDLE, STATE_WAITING, holds, condition);
   waits->action_begin = wait_begin;
   waits->action_count = kept_count + 1;
   IrTerm due = due_term(l, automaton, delay, after->delay->span);
-  IrTransition* fires = add_transition(l, automaton, STATE_WAITING, STATE_FIRED, due, span);
+  IrTransition* fires = add_transition(l, automaton, STATE_WAITING, STATE_FIRED, due, delayed);
   fires->action_begin = fired_begin;
   fires->action_count = fired_count;
-  if (!after->persistent) add_transition(l, automaton, STATE_WAITING, STATE_IDLE, fails, span);
-  add_transition(l, automaton, STATE_FIRED, STATE_IDLE, fails, span);
+  if (!after->persistent) {
+    add_transition(l, automaton, STATE_WAITING, STATE_IDLE, fails, condition)->negated = true;
+  }
+  add_transition(l, automaton, STATE_FIRED, STATE_IDLE, fails, condition)->negated = true;
 }
 
 /// True while the equations of a body are in force: all automata around it are in their states.

@@ -73,6 +73,16 @@ static void declare_macro(Lower* l, const AstDefinition* definition) {
   base_vec_push(l->scratch, &l->names.macros, macro);
 }
 
+/// The energy has a name like a macro, unless the model means something else by it.
+static void declare_energy(Lower* l, const AstExpr* value) {
+  uint32_t name = names_intern(&l->m->names, STR_LIT("energy"));
+  if (resolve_symbol(l, name)->kind != SYM_NONE) return;
+  resolve_define(l, name, SYM_MACRO, l->names.macros.count);
+  Macro macro = {
+      .value = value, .name = name, .span = value->span, .bindings = resolve_keep_bindings(l)};
+  base_vec_push(l->scratch, &l->names.macros, macro);
+}
+
 static void declare_data(Lower* l, const AstStatement* statement) {
   uint32_t name = claim_name(l, &statement->as.data->name, SYM_DATA, l->m->data.count);
   if (name) lower_data(l, statement, name);
@@ -81,6 +91,7 @@ static void declare_data(Lower* l, const AstStatement* statement) {
 static void declare_values(Lower* l, const AstStatement* statement) {
   if (statement->kind == AST_DATA) declare_data(l, statement);
   if (statement->kind == AST_FUNCTION) lower_declare_function(l, statement->as.function);
+  if (statement->kind == AST_ENERGY) declare_energy(l, statement->as.energy);
   if (statement->kind != AST_CONST && statement->kind != AST_MACRO) return;
   const AstDefinitionList* definitions = &statement->as.definitions;
   for (uint32_t i = 0; i < definitions->count; i++) {

@@ -172,6 +172,7 @@ static void build_transitions(ModelBuild* build) {
                                        .zeno = t->zeno,
                                        .instead = t->instead,
                                        .by_lot = t->by_lot,
+                                       .negated = t->negated,
                                        .action_begin = t->action_begin,
                                        .action_count = t->action_count,
                                        .line = build_line(build, t->span),

@@ -300,7 +300,8 @@ static void draw_left_out(const Drawing* d) {
 }
 
 static double draw_bands(const Drawing* d, double y) {
-  StateSet states = {0, 0};
+  StateSet states = {0};
+  choose_state_colours(d->figure, &states);
   for (uint32_t b = 0; b < d->figure->band_count; b++) {
     y += BAND_GAP;
     draw_band(d, &d->figure->bands[b], y, &states);

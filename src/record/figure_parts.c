@@ -139,8 +139,39 @@ static Str state_name(const SltTable* table, uint32_t id) {
   return (Str){table->texts[id].data, table->texts[id].length};
 }
 
-static uint32_t band_colour(const Drawing* d, uint32_t id) {
-  return d->theme->bands[(id - 1) % FIGURE_COLOURS];
+static uint64_t band_states(const FigureBand* band) {
+  uint64_t set = 0;
+  for (uint32_t row = 0; row < band->table->row_count; row++)
+    set |= state_bit(table_text_id(band->table, row, band->column));
+  return set & ~state_bit(0);
+}
+
+void choose_state_colours(const Figure* figure, StateSet* states) {
+  uint32_t uses[FIGURE_COLOURS] = {0};  // by states of all bands
+  uint64_t chosen = 0;
+  for (uint32_t b = 0; b < figure->band_count; b++) {
+    uint64_t own = band_states(&figure->bands[b]);
+    uint32_t here[FIGURE_COLOURS] = {0};  // by states of this band
+    for (uint32_t id = 1; id < 64; id++) {
+      if (own & chosen & state_bit(id)) here[states->colours[id]]++;
+    }
+    for (uint32_t id = 1; id < 64; id++) {
+      if (!(own & ~chosen & state_bit(id))) continue;
+      uint8_t best = 0;
+      for (uint8_t c = 1; c < FIGURE_COLOURS; c++) {
+        bool fewer = here[c] == here[best] && uses[c] < uses[best];
+        if (here[c] < here[best] || fewer) best = c;
+      }
+      states->colours[id] = best;
+      here[best]++;
+      uses[best]++;
+    }
+    chosen |= own;
+  }
+}
+
+static uint32_t band_colour(const Drawing* d, const StateSet* states, uint32_t id) {
+  return d->theme->bands[id < 64 ? states->colours[id] : id % FIGURE_COLOURS];
 }
 
 static void draw_interval(const Drawing* d, const SltTable* table, double from, double to,
@@ -148,8 +179,8 @@ static void draw_interval(const Drawing* d, const SltTable* table, double from, 
   from = fmax(from, d->left);
   to = fmin(to, d->right);
   if (id == 0 || to <= from) return;
-  d->canvas->rect(d->canvas->user, (PlotBox){from, top, to - from, BAND_HEIGHT}, band_colour(d, id),
-                  1.0);
+  d->canvas->rect(d->canvas->user, (PlotBox){from, top, to - from, BAND_HEIGHT},
+                  band_colour(d, states, id), 1.0);
   states->shown |= state_bit(id);
   Str name = state_name(table, id);
   if (plot_text_width(name, FONT) + 6.0 > to - from) return;
@@ -198,7 +229,8 @@ void draw_state_legend(const Drawing* d, const StateSet* states, double y) {
     Str name = state_name(table, id);
     double width = 16.0 + plot_text_width(name, FONT) + 10.0;
     if (x + width > limit) return;
-    d->canvas->rect(d->canvas->user, (PlotBox){x, y - 10.0, 11.0, 11.0}, band_colour(d, id), 1.0);
+    d->canvas->rect(d->canvas->user, (PlotBox){x, y - 10.0, 11.0, 11.0}, band_colour(d, states, id),
+                    1.0);
     draw_text(d, x + 16.0, y, PLOT_START, d->theme->soft, name);
     x += width;
   }

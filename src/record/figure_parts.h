@@ -29,6 +29,7 @@ typedef struct Drawing {
 typedef struct StateSet {
   uint64_t shown;     // drawn somewhere
   uint64_t labelled;  // with the name inside
+  uint8_t colours[64];
 } StateSet;
 
 void draw_line(const Drawing* d, double x0, double y0, double x1, double y1, const PlotPen* pen);
@@ -43,6 +44,9 @@ double legend_height(const Drawing* d, const FigurePanel* panel);
 double legend_width(const Drawing* d);
 void draw_legend(const Drawing* d, const FigurePanel* panel, PlotBox box);
 
+/// Colours of all states, different ones for the states of one automaton as far as there are
+/// enough.
+void choose_state_colours(const Figure* figure, StateSet* states);
 /// States of an automaton as intervals.
 void draw_band(const Drawing* d, const FigureBand* band, double top, StateSet* states);
 /// Colours of the states whose intervals have no room for their names.

@@ -39,6 +39,22 @@ class Comforts(cli_case.CliCase):
         self.assertEqual(self.rows("ball.lisma", "--out", "*.state,y")[0], ["time", "main.state", "y"])
         self.fails(1, "run", "rooms.lisma", "-q", "--out", "hall", says=["hall"])
 
+    def test_energy_is_a_column(self):
+        self.write("spring.lisma", "x' = v;  x(t0) = 1;\nv' = -x;  v(t0) = 0;\nenergy = v^2/2 + x^2/2;\n")
+        self.assertEqual(self.rows("spring.lisma", "--out", "energy,2*energy", "--samples", "1")[1], ["0", "0.5", "1"])
+        self.assertNotIn("energy", self.rows("spring.lisma", "--samples", "1")[0])
+        self.assertEqual(self.good("measure", "spring.lisma", "-m", "start(energy)").out.split(), ["start(energy)", "0.5"])
+
+    def test_measures_of_the_model(self):
+        """-m may name what the model declares, alone and in formulas; a measure of one's own may have its name."""
+        self.write("m.lisma", "x' = 1;  x(t0) = 0;\nmeasure last = end(x);\nmeasure twice = 2*last;\nexperiment { end = 3; }\n")
+        self.assertEqual(self.good("measure", "m.lisma", "-m", "twice").out.split(), ["twice", "6"])
+        self.assertEqual(self.good("measure", "m.lisma", "-m", "s = (twice + 1)^2", "-m", "last = s + last").out.split(),
+                         ["s", "49", "last", "52"])
+        self.fails(1, "measure", "m.lisma", "-m", "end(last)", says=["the model has no `last`"])
+        self.write("m.lisma", "x' = 1;  x(t0) = 0;\nmeasure a = b + 1;\nmeasure b = a;\n")
+        self.fails(2, "measure", "m.lisma", "-m", "a", says=["nested too deeply"])
+
     def test_expressions(self):
         rows = self.rows("ball.lisma", "--out", "y,v,y*g + v*v/2,2*y")
         self.assertEqual(rows[0], ["time", "y", "v", "y*g + v*v/2", "2*y"])

@@ -42,7 +42,24 @@ experiment { end = 5; rtol = 1e-9; }
 """
 
 
+NEVER = """x' = 1 - x;  x(t0) = 0;
+n(t0) = 0;
+state low [x >= 0.5] { set n = 1; } from init;
+state high [x >= 1.2] {} from low;
+state beyond [x >= 2] {} from high;
+automaton door { state open [n > 3] {} from init; state shut [n < 1] {} from init, open; }
+experiment { end = 10; }
+"""
+
+
 class ExplainRun(cli_case.CliCase):
+    def test_states_that_were_never_entered(self):
+        out = self.tell(NEVER)
+        told = out[out.index("end at t = 10"):].splitlines()[1:]
+        self.assertEqual(told, ["", "states that were never entered:", "  door: open, which asks for n > 3 in init (line 6)",
+                                "  high, which asks for x ≥ 1.2 in low (line 4)"])
+        self.assertNotIn("never entered", self.tell(RELAY))
+
     def tell(self, text, *options):
         self.write("m.lisma", text)
         return self.good("explain", "m.lisma", "--run", *options).out

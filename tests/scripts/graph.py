@@ -35,6 +35,13 @@ class Graph(cli_case.CliCase):
         self.good("explain", *arguments, "--graph", "g.svg", env=self.environment(SALTUS_DOT=""))
         return xml.fromstring(self.read("g.svg"))
 
+    def test_after(self):
+        """Each transition of an `after` says its own part of it; the line names it."""
+        self.write("m.lisma", "x' = 1;  x(t0) = 0;  n(t0) = 0;\nafter 0.5 [x > 1] { set n = 1; }\nexperiment { end = 3; }\n")
+        texts = self.texts(self.draw("m.lisma", "--run"))
+        for text in ("after:2", "x > 1", "after 0.5", "not x > 1"):
+            self.assertIn(text, texts)
+
     def test_graphviz(self):
         self.good("explain", "ball.lisma", "--run", "--graph", "g.dot")
         dot = self.read("g.dot")

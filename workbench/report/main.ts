@@ -78,7 +78,7 @@ class Report implements ChartHost {
 
   constructor(readonly run: Run, private readonly data: Data) {
     this.range = { from: data.start, to: data.end };
-    this.bands = new Bands(byId("bands"));
+    this.bands = new Bands(byId("bands"), 16);
     this.events = new EventList({ select: (event) => this.show(event), goBack: () => undefined });
     document.getElementById("event-view")?.replaceChildren(this.events.element); // a run may have no events
     byId("chart-bar").replaceChildren(

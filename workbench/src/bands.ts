@@ -5,20 +5,18 @@ import { Range } from "./chart";
 import { make } from "./dom";
 import { Run } from "./session";
 
-const SHOWN = 4;
-
 export class Bands {
   private canvases: HTMLCanvasElement[] = [];
   private model = "";
 
-  constructor(private readonly parent: HTMLElement) {}
+  constructor(private readonly parent: HTMLElement, private readonly most = 4) {}
 
   draw(run: Run | null, range: Range, cursor: number | null): void {
     const automata = run?.model.automata ?? [];
     const key = automata.map((a) => a.name).join("\n");
     if (key !== this.model) {
       this.model = key;
-      this.canvases = automata.slice(0, SHOWN).map(() => make("canvas"));
+      this.canvases = automata.slice(0, this.most).map(() => make("canvas"));
       this.parent.replaceChildren(...this.canvases.map((canvas, i) =>
         make("div", { class: "band" }, make("span", { title: automata[i].name }, automata[i].name), canvas)));
     }
