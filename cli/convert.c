@@ -34,7 +34,7 @@ static int write_folder(const SltRules* rules, const char* folder) {
       {"settings.csv", SLT_RULES_SETTINGS},     {"constants.csv", SLT_RULES_CONSTANTS},
       {"states.csv", SLT_RULES_STATES},         {"predicates.csv", SLT_RULES_PREDICATES},
       {"situations.csv", SLT_RULES_SITUATIONS}, {"rules.csv", SLT_RULES_RULES},
-      {"drawing.csv", SLT_RULES_DRAWING},
+      {"drawing.csv", SLT_RULES_DRAWING},       {"controls.csv", SLT_RULES_CONTROLS},
   };
   if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
     cli_error("cannot make the folder %s: %s", folder, strerror(errno));

@@ -44,7 +44,8 @@ typedef enum SltRulesFormat {
   SLT_RULES_PREDICATES,
   SLT_RULES_SITUATIONS,
   SLT_RULES_RULES,
-  SLT_RULES_DRAWING
+  SLT_RULES_DRAWING,
+  SLT_RULES_CONTROLS
 } SltRulesFormat;
 
 /// Write a model of rule tables in another form.

@@ -133,12 +133,13 @@ static Str convert(const RulesModel* model, SltRulesFormat format, Arena* arena)
   case SLT_RULES_SITUATIONS: return rules_write_csv(model, RULES_SECTION_SITUATIONS, arena);
   case SLT_RULES_RULES: return rules_write_csv(model, RULES_SECTION_RULES, arena);
   case SLT_RULES_DRAWING: return rules_write_csv(model, RULES_SECTION_DRAWING, arena);
+  case SLT_RULES_CONTROLS: return rules_write_csv(model, RULES_SECTION_CONTROLS, arena);
   }
   return (Str){0};
 }
 
 SltStatus slt_rules_write(const SltRules* rules, SltRulesFormat format, SltWriter writer) {
-  if (!rules || !writer.write || format > SLT_RULES_DRAWING) return SLT_ERR_ARGUMENT;
+  if (!rules || !writer.write || format > SLT_RULES_CONTROLS) return SLT_ERR_ARGUMENT;
   Arena arena;
   jmp_buf oom;
   volatile SltStatus status = SLT_ERR_NOMEM;

@@ -349,6 +349,7 @@ bool rules_read(RulesModel* model, Arena* arena, Source* source, Str name, Str t
   rules_build_rules(b);
   rules_build_settings(b);
   rules_build_drawing(b);
+  rules_build_controls(b);
   if (diags->error_count == errors) rules_check(b);
   return diags->error_count == errors;
 }

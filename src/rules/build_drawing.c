@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of a drawing: a shape per row, its numbers in cells that are named after what they are.
+// The tables of what is seen and touched beside a run. A drawing has a shape per row, its numbers
+// in cells that are named after what they are; controls have a range or the values that can be
+// chosen.
 #include "rules/read.h"
 
 #include <string.h>
@@ -198,5 +200,59 @@ void rules_build_drawing(Builder* b) {
     good = good && check_cells(b, row, form, given, text) && read_text(b, row, &shape) &&
            read_colour(b, row, &shape);
     if (good) base_vec_push(b->r->arena, &b->m->shapes, shape);
+  }
+}
+
+// ---- controls
+// -------------------------------------------------------------------------------------
+
+/// Where the next value of a list ends: at `separator` outside of backquotes.
+static uint32_t part_end(Str text, uint32_t at, char separator) {
+  bool quoted = false;
+  for (; at < text.length; at++) {
+    if (text.data[at] == '`') quoted = !quoted;
+    if (text.data[at] == separator && !quoted) break;
+  }
+  return at;
+}
+
+/// "0 : 2" or "1, 2, 5", of constants; false after an error.
+static bool read_range(Builder* b, const CellScan* scan, RulesControl* control) {
+  Str text = scan->cell.text;
+  control->range = part_end(text, 0, ':') < text.length;
+  for (uint32_t at = 0; at < text.length;) {
+    uint32_t end = part_end(text, at, control->range ? ':' : ',');
+    CellScan part = *scan;
+    part.cell.text = rules_trim((Str){text.data + at, end - at});
+    const RulesExpr* e = rules_parse_value(&part);
+    if (!e || !rules_resolve(b, &part, e, true)) return false;
+    base_vec_push(b->r->arena, &control->values, rules_constant_value(b->m, e));
+    at = end + 1;
+  }
+  const double* values = control->values.data;
+  if (!control->range || (control->values.count == 2 && values[0] < values[1])) return true;
+  Diag* diag = rules_report(b->r, DIAG_E1049, scan->table, scan->row, scan->column, scan->cell.span,
+                            "this is no range");
+  diag_hint(b->r->diags, diag, "write the lowest and the highest value, 0 : 10, or all: 0, 1");
+  return false;
+}
+
+void rules_build_controls(Builder* b) {
+  const MergedRows* rows = &b->rows[RULES_SECTION_CONTROLS];
+  for (uint32_t i = 0; i < rows->count; i++) {
+    const MergedRow* row = &rows->data[i];
+    CellScan scan = scan_cell(b, row, COLUMN_NAME);
+    RulesControl control = {.name = rules_cell_name(scan.cell), .span = row->row->span};
+    NameEntry entry = rules_lookup(b, control.name);
+    bool logical = entry.kind == NAME_STATE && b->m->states.data[entry.index].logical;
+    RulesExpr name = {.op = RULES_OP_NAME, .name = control.name, .span = scan.cell.span};
+    if (!logical && !rules_resolve(b, &scan, &name, false)) continue;
+    scan = scan_cell(b, row, COLUMN_RANGE);
+    if (!read_range(b, &scan, &control)) continue;
+    if (logical && control.values.count == 0) {
+      base_vec_push(b->r->arena, &control.values, 0.0);
+      base_vec_push(b->r->arena, &control.values, 1.0);
+    }
+    base_vec_push(b->r->arena, &b->m->controls, control);
   }
 }

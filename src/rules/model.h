@@ -17,6 +17,7 @@ typedef enum RulesSection {
   RULES_SECTION_SITUATIONS,
   RULES_SECTION_RULES,
   RULES_SECTION_DRAWING,
+  RULES_SECTION_CONTROLS,
   RULES_SECTION_COUNT
 } RulesSection;
 
@@ -281,7 +282,7 @@ typedef struct RulesTextValue {
 
 /// What is drawn beside the charts.
 typedef struct RulesShape {
-  Str label;  // the cell of column #; may be empty
+  Str label;                                      // the cell of column #; may be empty
   const char* kind;                               // "circle"
   const RulesExpr* numbers[RULES_SHAPE_NUMBERS];  // NULL where the cell is empty
   Str text;                                       // of a text, as written
@@ -289,6 +290,14 @@ typedef struct RulesShape {
   BASE_VEC(RulesTextValue) values;                // what stands in the braces of the text
   Span span;
 } RulesShape;
+
+/// What is changed or shown by hand beside a run.
+typedef struct RulesControl {
+  Str name;  // of a constant or a state
+  BASE_VEC(double) values;
+  bool range;  // values are a lowest and a highest one; otherwise those that can be chosen
+  Span span;
+} RulesControl;
 
 typedef enum RulesUnguarded { RULES_AUTO, RULES_HOLD, RULES_ZERO } RulesUnguarded;
 
@@ -309,6 +318,7 @@ typedef struct RulesModel {
   BASE_VEC(RulesRule) rules;
   BASE_VEC(RulesSetting) settings;
   BASE_VEC(RulesShape) shapes;
+  BASE_VEC(RulesControl) controls;
   uint8_t unguarded;                     // RulesUnguarded
   double cycle;                          // NaN when not given
   bool cyclic;                           // the model asks for cyclic execution

@@ -73,6 +73,7 @@ typedef enum RulesColumn {
   COLUMN_ANGLE,
   COLUMN_TEXT,
   COLUMN_COLOUR,
+  COLUMN_RANGE,
   COLUMN_COUNT
 } RulesColumn;
 
@@ -214,6 +215,7 @@ void rules_build_declarations(Builder* b);
 void rules_build_rules(Builder* b);
 void rules_build_settings(Builder* b);
 void rules_build_drawing(Builder* b);
+void rules_build_controls(Builder* b);
 void rules_check(Builder* b);
 
 #endif

@@ -98,6 +98,7 @@ static const struct {
     [RULES_SECTION_SITUATIONS] = {"Situations", "situations|situation|ситуации"},
     [RULES_SECTION_RULES] = {"Rules", "rules|rule|transition rules|правила|правила трансформации"},
     [RULES_SECTION_DRAWING] = {"Drawing", "drawing|animation|рисунок|анимация|мультипликация"},
+    [RULES_SECTION_CONTROLS] = {"Controls", "controls|control|управление|органы управления"},
 };
 
 const char* rules_section_title(RulesSection section) {
@@ -124,7 +125,7 @@ static const struct {
   const char* names;
 } columns[COLUMN_COUNT] = {
     [COLUMN_COMMENT] = {~0u, "comment|note|notes|remark|meaning|комментарий|примечание|смысл"},
-    [COLUMN_NAME] = {IN(SETTINGS) | IN(CONSTANTS) | IN(STATES) | IN(PREDICATES),
+    [COLUMN_NAME] = {IN(SETTINGS) | IN(CONSTANTS) | IN(STATES) | IN(PREDICATES) | IN(CONTROLS),
                      "name|constant|state|variable|predicate|setting|имя|название|константа|"
                      "состояние|переменная|предикат|настройка"},
     [COLUMN_VALUE] = {IN(SETTINGS) | IN(CONSTANTS) | IN(RULES), "value|значение"},
@@ -160,6 +161,7 @@ static const struct {
     [COLUMN_ANGLE] = {IN(DRAWING), "angle|угол"},
     [COLUMN_TEXT] = {IN(DRAWING), "text|текст|надпись"},
     [COLUMN_COLOUR] = {IN(DRAWING), "colour|color|цвет"},
+    [COLUMN_RANGE] = {IN(CONTROLS), "range|values|диапазон|значения"},
 };
 
 RulesColumn rules_find_column(RulesSection section, Str word) {
@@ -212,6 +214,7 @@ const char* rules_column_name(RulesColumn column) {
       [COLUMN_ANGLE] = "angle",
       [COLUMN_TEXT] = "text",
       [COLUMN_COLOUR] = "colour",
+      [COLUMN_RANGE] = "range",
   };
   return shown[column];
 }

@@ -684,6 +684,20 @@ static void write_drawing(Writer* w) {
   W("}\n");
 }
 
+static void write_controls(Writer* w) {
+  for (uint32_t i = 0; i < w->m->controls.count; i++) {
+    const RulesControl* control = &w->m->controls.data[i];
+    write_mark(w, control->span);
+    W("control ");
+    write_name(w, control->name);
+    for (uint32_t k = 0; k < control->values.count; k++) {
+      W(k == 0 ? " = " : control->range ? ":" : ", ");
+      text_append_double(&w->out, control->values.data[k]);
+    }
+    W(";\n");
+  }
+}
+
 static void write_experiment(Writer* w) {
   const RulesModel* m = w->m;
   const struct {
@@ -731,6 +745,7 @@ Str rules_write_lisma(const RulesModel* model, Arena* arena, RulesMap* map) {
     if (!model->states.data[i].logical) write_target(w, i);
   }
   write_drawing(w);
+  write_controls(w);
   write_experiment(w);
   return text_str(&w->out);
 }

@@ -18,7 +18,7 @@ const char* rules_csv_name(RulesSection section) {
   static const char* const names[RULES_SECTION_COUNT] = {
       "",           "settings.csv",   "constants.csv",
       "states.csv", "predicates.csv", "situations.csv",
-      "rules.csv",  "drawing.csv"};
+      "rules.csv",  "drawing.csv",    "controls.csv"};
   return names[section];
 }
 
@@ -338,6 +338,23 @@ static void write_drawing(TableWriter* w) {
   }
 }
 
+static void write_controls(TableWriter* w) {
+  add_c(w, "name");
+  add_c(w, "range");
+  end_header(w);
+  for (uint32_t i = 0; i < w->m->controls.count; i++) {
+    const RulesControl* control = &w->m->controls.data[i];
+    TextBuffer range = {.arena = w->arena};
+    for (uint32_t k = 0; k < control->values.count; k++) {
+      text_append_c(&range, k == 0 ? "" : control->range ? " : " : ", ");
+      text_append_double(&range, control->values.data[k]);
+    }
+    add(w, control->name);
+    add(w, text_str(&range));
+    end_row(w);
+  }
+}
+
 static void write_section(TableWriter* w, RulesSection section) {
   switch (section) {
   case RULES_SECTION_SETTINGS: write_settings(w); break;
@@ -347,6 +364,7 @@ static void write_section(TableWriter* w, RulesSection section) {
   case RULES_SECTION_SITUATIONS: write_situations(w); break;
   case RULES_SECTION_RULES: write_rules(w); break;
   case RULES_SECTION_DRAWING: write_drawing(w); break;
+  case RULES_SECTION_CONTROLS: write_controls(w); break;
   case RULES_SECTION_NONE:
   case RULES_SECTION_COUNT: break;
   }
@@ -362,6 +380,7 @@ Str rules_write_markdown(const RulesModel* model, Arena* arena) {
   TableWriter w = {.m = model, .arena = arena, .out = {.arena = arena}};
   for (uint32_t i = 1; i < RULES_SECTION_COUNT; i++) {
     if (i == RULES_SECTION_DRAWING && model->shapes.count == 0) continue;
+    if (i == RULES_SECTION_CONTROLS && model->controls.count == 0) continue;
     text_append_format(&w.out, "%s## %s\n\n", i > 1 ? "\n" : "",
                        rules_section_title((RulesSection)i));
     write_section(&w, (RulesSection)i);

@@ -127,6 +127,43 @@ class Models(unittest.TestCase):
             for row in rows(answer, numbers):
                 self.assertEqual([row[1 + c] for c in circle], [0, row[1 + height], 30])
 
+    def test_controls_of_tables(self):
+        """Constants, logical states and computed ones; LISMA and tables written again have the same."""
+        text = """## Constants
+| name | value |
+|---|---|
+| a gain | 2 |
+## States
+| name | initial | kind |
+|---|---|---|
+| x | 0 | real |
+| on | true | logical |
+## Rules
+| # | variable | procedure | coefficient | argument 1 | situation |
+|---|---|---|---|---|---|
+| 1 | x | integral | 1 | a gain | on |
+## Controls
+| name | range |
+|---|---|
+| a gain | 0 : `a gain` * 5 |
+| on | |
+| x | 0, 1, 4 |
+"""
+        controls = [("a gain", 0, 10, []), ("on", None, None, [0, 1]), ("x", None, None, [0, 1, 4])]
+        with Engine() as engine, tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.rules.md")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            texts = {"m.rules.md": text}
+            for name in ("again.rules.md", "again.lisma"):
+                again = os.path.join(folder, name)
+                subprocess.run([saltus_run.PROGRAM, "convert", path, again], check=True, capture_output=True)
+                with open(again, encoding="utf-8") as f:
+                    texts[name] = f.read()
+            for name, written in texts.items():
+                found = engine.compile(name, written)["controls"]
+                self.assertEqual([(c["name"], c["low"], c["high"], c["values"]) for c in found], controls, name)
+
 
 class Costs(unittest.TestCase):
     def test_named(self):

@@ -16,6 +16,9 @@ asked = set(re.findall(r"\bsay\(\s*" + TEXT, code))
 for pair in re.findall(r"\bsay\([^()]*\? " + TEXT + " : " + TEXT, code):
     asked.update(pair)
 asked.update(re.findall(r"\{ name: " + TEXT + r", (?:keys|action|file)", code))  # commands and templates
+gallery = (SOURCE.parents[1] / "models/README.md").read_text(encoding="utf-8")
+asked.update(re.findall(r"^## (.*)\n\n\|", gallery, re.M))  # its subjects
+code += gallery
 problems = [f"no Russian for: {text}" for text in sorted(asked - known)]
 # a translation may also be asked for by a name: say(name)
 problems += [f"nobody says: {text}" for text in sorted(known) if f'"{text}"' not in code and not re.search(rf"\b{re.escape(text)}\b", code)]
