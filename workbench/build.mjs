@@ -25,6 +25,19 @@ function gallery(folder, files = {}) {
   return files;
 }
 
+/** What models of the gallery are about: the headings of its README, and a line for each model. */
+function subjects() {
+  const found = {};
+  let subject = "";
+  for (const line of readFileSync(join(root, "models/README.md"), "utf8").split("\n")) {
+    subject = /^## (.*)/.exec(line)?.[1] ?? subject;
+    const [, models, what] = /^\| (\[.*?\)) \| (.*) \|$/.exec(line) ?? [];
+    const paths = [...(models?.matchAll(/\]\(([^)]*)\)/g) ?? [])].map((m) => m[1]);
+    for (const path of paths) found[path] = { subject, what: paths.length === 1 ? what.replaceAll("`", "") : undefined };
+  }
+  return found;
+}
+
 /** The procedures of rule tables, from the manual: names, formula, picture. */
 function procedures() {
   const manual = readFileSync(join(root, "docs/rules.md"), "utf8").split(/^## Procedures$/m)[1].split(/^## /m)[0];
@@ -53,7 +66,7 @@ const bundled = await build({
   format: "iife",
   target: "es2022",
   charset: "utf8",
-  define: { GALLERY: JSON.stringify(gallery(join(root, "models"))), PROCEDURES: JSON.stringify(procedures()), MANUAL: JSON.stringify(manual()) },
+  define: { GALLERY: JSON.stringify(gallery(join(root, "models"))), SUBJECTS: JSON.stringify(subjects()), PROCEDURES: JSON.stringify(procedures()), MANUAL: JSON.stringify(manual()) },
   write: false,
 });
 const safe = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");

@@ -69,7 +69,9 @@ export class Bands {
         context.fillStyle = text;
         context.fillText(name, left + 5, height / 2 + 0.5);
       }
-      from = to;
+      // of the states within a pixel one is seen
+      const pixel = Math.floor(left) + 1;
+      from = right < pixel ? Math.max(to, rows.find(range.from + ((range.to - range.from) * pixel) / width)) : to;
     }
     if (cursor !== null && cursor >= range.from && cursor <= range.to) {
       context.fillStyle = text;

@@ -256,11 +256,15 @@ export class Chart {
     this.y = { from: low - pad, to: high + pad };
   }
 
-  draw(theme: Theme, last: boolean): void {
+  /** Ask the browser for its size: for all charts before any is drawn, or the page is laid out anew for each of them. */
+  measure(): void {
     const box = this.canvas.getBoundingClientRect();
-    const scale = window.devicePixelRatio || 1;
     this.width = Math.max(120, Math.round(box.width));
     this.height = Math.max(70, Math.round(box.height));
+  }
+
+  draw(theme: Theme, last: boolean): void {
+    const scale = window.devicePixelRatio || 1;
     if (this.canvas.width !== this.width * scale || this.canvas.height !== this.height * scale) {
       this.canvas.width = this.width * scale;
       this.canvas.height = this.height * scale;
@@ -334,7 +338,7 @@ export class Chart {
       context.moveTo(x, TOP);
       context.lineTo(x, bottom);
       context.stroke();
-      if (labels) context.fillText(tickText(t, times), x, bottom + 7);
+      if (labels) context.fillText(tickText(t, times), x, bottom + 10);
     }
   }
 
@@ -345,8 +349,19 @@ export class Chart {
     context.strokeStyle = context.fillStyle = curve.colour;
     context.lineWidth = 1.6;
     context.lineJoin = "round";
-    if (end - begin > 3 * inner) this.drawEnvelope(context, curve, range, inner);
+    if (end - begin > 3 * inner || (end - begin > inner && this.isWild(curve, begin, end))) this.drawEnvelope(context, curve, range, inner);
     else this.drawRows(context, curve, range, begin, end);
+  }
+
+  /** Whether a line through the rows would go up and down all the time: browsers take some ten milliseconds for such a line. */
+  private isWild(curve: Curve, begin: number, end: number): boolean {
+    const values = curve.rows.columns[curve.column].values;
+    let travel = 0;
+    for (let i = begin + 1; i < end; i++) {
+      const by = Math.abs(this.py(values[i]) - this.py(values[i - 1]));
+      if (by > 0) travel += by;
+    }
+    return travel > 20 * this.width;
   }
 
   /** Each row in its place. A jump is a thin broken line. */
@@ -384,25 +399,27 @@ export class Chart {
     context.restore();
   }
 
-  /** From the lowest to the highest row of each pixel, joined to the next. */
+  /** From the lowest to the highest row of each pixel, joined to the one before. Upright rectangles are what canvases are fastest
+   * at: a line through all of it takes fifty times as long. */
   private drawEnvelope(context: CanvasRenderingContext2D, curve: Curve, range: Range, inner: number): void {
     const extremes = envelope(curve.rows, curve.column, range, inner);
-    context.beginPath();
-    let before = NaN;
+    let before = { x: NaN, top: NaN, bottom: NaN };
     for (let x = 0; x < inner; x++) {
       const low = extremes[2 * x];
-      const high = extremes[2 * x + 1];
       if (Number.isNaN(low)) continue;
-      const at = LEFT + x + 0.5;
-      const top = this.py(high);
+      const top = this.py(extremes[2 * x + 1]);
       const bottom = Math.max(this.py(low), top + 1);
-      if (!Number.isNaN(before)) context.lineTo(at, (top + bottom) / 2);
-      context.moveTo(at, top);
-      context.lineTo(at, bottom);
-      before = x;
+      const joined = before.x === x - 1;
+      const from = joined ? Math.min(top, before.bottom) : top;
+      context.fillRect(LEFT + x, from, 1, (joined ? Math.max(bottom, before.top) : bottom) - from);
+      if (!joined && !Number.isNaN(before.x)) {
+        context.beginPath();
+        context.moveTo(LEFT + before.x + 0.5, (before.top + before.bottom) / 2);
+        context.lineTo(LEFT + x + 0.5, (top + bottom) / 2);
+        context.stroke();
+      }
+      before = { x, top, bottom };
     }
-    context.lineWidth = 1.2;
-    context.stroke();
   }
 
   /** Over another quantity: points that would fall onto the one before are left out, and of many points those on pixels
@@ -458,7 +475,7 @@ export class Chart {
     if (!run) return;
     const bottom = this.height - BOTTOM;
     for (const [x, count] of eventColumns(run, range, this.width - LEFT - RIGHT)) {
-      const height = Math.min(10, 4 + 2 * Math.log2(count));
+      const height = Math.min(8, 4 + Math.log2(count));
       context.fillStyle = theme.event;
       context.fillRect(LEFT + x, bottom + 1, 1.5, height);
     }

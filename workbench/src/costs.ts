@@ -60,7 +60,7 @@ export class Costs {
 
   /** What the work is spent on: conditions that had to be followed, equations that keep the steps short. */
   private dearest(run: Run): HTMLElement {
-    const steps = Number(run.statistics.steps) || 1;
+    const steps = Math.max(Number(run.statistics.steps) || 1, ...run.relations.map((c) => c.steps)); // steps that were not kept count, too
     const share = (n: number): string => `${Math.round((100 * n) / steps)} %`;
     const guards = run.relations.map((c) => make("tr", {}, make("td", { class: "number" }, share(c.steps)),
       make("td", { class: "code" }, make("button", { class: "mini", click: () => this.host.goToLine(c.line) }, c.name.replaceAll("`", "")))));

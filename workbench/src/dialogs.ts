@@ -4,6 +4,16 @@
 import { byId, make } from "./dom";
 import { say } from "./words";
 
+/** A dialog is left by a press beside it, too: a tablet has no Escape. */
+export function leaveByPress(): void {
+  const dialog = byId<HTMLDialogElement>("dialog");
+  dialog.addEventListener("pointerdown", (event) => {
+    const box = dialog.getBoundingClientRect();
+    const inside = event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
+    if (event.target === dialog && !inside) dialog.close("");
+  });
+}
+
 /** A line of text from the user, or null. */
 export function askText(title: string, label: string, old: string): Promise<string | null> {
   const dialog = byId<HTMLDialogElement>("dialog");
@@ -45,7 +55,7 @@ export function showHelp(keys: [string, string][], ways: [string, () => void][])
     action();
   } }, say(name)));
   dialog.replaceChildren(make("h2", {}, "Saltus"), make("p", {}, say(INTRODUCTION)), make("div", { class: "buttons" }, ...buttons),
-    make("table", {}, ...rows.map(([k, what]) => make("tr", {}, make("td", {}, make("kbd", {}, k)), make("td", {}, say(what))))),
+    make("div", { class: "keys" }, make("table", {}, ...rows.map(([k, what]) => make("tr", {}, make("td", {}, make("kbd", {}, k)), make("td", {}, say(what)))))),
     make("form", { method: "dialog" }, make("div", { class: "buttons" }, make("button", {}, "OK"))));
   dialog.showModal();
 }

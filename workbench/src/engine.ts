@@ -140,7 +140,9 @@ export class WorkerEngine extends Engine {
 export function openEngine(): { engine: Engine; server: ServedEngine | null; watches: boolean } {
   const code = byId("engine-code").textContent ?? "";
   if (code) {
-    const bytes = Uint8Array.from(atob(code), (c) => c.charCodeAt(0));
+    const packed = atob(code);
+    const bytes = new Uint8Array(packed.length);
+    for (let i = 0; i < bytes.length; i++) bytes[i] = packed.charCodeAt(i);
     const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
     return { engine: new WorkerEngine(byId("engine-script").textContent ?? "", unpacked), server: null, watches: false };
   }

@@ -14,6 +14,12 @@ export interface EventsHost {
   goBack(t: number): void;
 }
 
+/** What the classes of events mean. */
+const CLASSES: Record<string, string> = {
+  interior: "the values go on without a jump", pinnacle: "the values jump at this point in time", mythical: "the mode is left before it exists",
+  boundary: "its own flow leaves this mode at once", sliding: "the motion goes on along a boundary",
+};
+
 /** What happened, in a few words. */
 export function eventText(event: EventRecord): string {
   if (event.automaton && event.from && event.to) {
@@ -77,7 +83,7 @@ export class EventList {
   }
 
   private passes(event: EventRecord, words: string[]): boolean {
-    const text = `${eventText(event)} ${event.class} ${event.kind} ${event.atom.join(" ")} ${Object.keys(event.changed).join(" ")}`.toLowerCase();
+    const text = `${eventText(event)} ${event.class} ${say(event.class)} ${event.kind} ${event.atom.join(" ")} ${Object.keys(event.changed).join(" ")}`.toLowerCase();
     return words.every((w) => text.includes(w));
   }
 
@@ -133,7 +139,7 @@ export class EventList {
       click: () => this.select(index),
     },
     make("span", { class: "t" }, short(event.t, 9)),
-    make("span", { class: `class ${event.class}`, title: event.class }, event.class),
+    make("span", { class: `class ${event.class}`, title: say(CLASSES[event.class] ?? "") }, say(event.class)),
     make("span", {}, eventText(event)),
     make("span", { class: "why", title: why }, changes.length ? changes.join(", ") : why));
   }

@@ -4,8 +4,9 @@
 // found from measured rows. Each request takes a bounded time; what is asked for goes on until it is done or stopped.
 import { byId, download, make, short } from "./dom";
 import { Engine } from "./engine";
+import { quoteName } from "./expression";
 import { Run, Session, Values } from "./session";
-import { say } from "./words";
+import { count, say } from "./words";
 
 const SLICE = 250; // ms of runs per request
 const LEFT = 64;
@@ -51,11 +52,19 @@ interface Fitted {
 
 type Kind = "sweep" | "sens" | "fit";
 
+/** What stands where the result will be. */
+const ABOUT: Record<Kind, string> = {
+  sweep: "The model is run for many values of one constant or two, and the measure is drawn over them.",
+  sens: "How much the measure changes with each constant, through all events.",
+  fit: "Constants are found with which the run comes closest to measured rows.",
+};
+
 export class Experiments {
   readonly element = make("div", { class: "experiments" });
   private kind: Kind = "sweep";
   private readonly form = make("form", { class: "experiment-form" });
   private readonly result = make("div", { class: "experiment-result" });
+  private readonly stopper = make("button", { type: "button", disabled: true, click: () => this.stop() });
   private turn = 0; // counts what was begun or stopped: an older one ends
   private sweep: Sweep | null = null;
   private values: Record<string, string> = {}; // what the fields hold, by name
@@ -85,6 +94,7 @@ export class Experiments {
 
   stop(): void {
     this.turn++;
+    this.stopper.disabled = true;
   }
 
   // ---- the form ----------------------------------------------------------------------------------
@@ -95,6 +105,7 @@ export class Experiments {
       type: "button", "aria-pressed": String(this.kind === kind), "data-kind": kind, click: () => {
         this.kind = kind;
         this.stop();
+        this.sweep = null;
         this.result.replaceChildren();
         this.show();
       },
@@ -102,7 +113,9 @@ export class Experiments {
     const fields = this.kind === "sweep" ? this.sweepFields() : this.kind === "sens" ? this.sensFields() : this.fitFields();
     this.form.replaceChildren(tabs, ...fields, make("div", { class: "buttons" },
       make("button", { class: "main", id: "experiment-run" }, say("Begin")),
-      make("button", { type: "button", click: () => this.stop() }, say("Stop"))));
+      this.stopper));
+    this.stopper.textContent = say("Stop");
+    if (!this.result.childElementCount || this.result.querySelector(".empty")) this.result.replaceChildren(make("p", { class: "empty" }, say(ABOUT[this.kind])));
   }
 
   /** Constants that a run can change. */
@@ -137,12 +150,11 @@ export class Experiments {
     const quantities = run?.quantities.map((q) => q.name) ?? [];
     const shown = quantities[0] ?? "x";
     const states = (run?.model.automata ?? []).flatMap((a) => a.states.map((s) => `${a.name}.${s}`));
-    const plain = (name: string): string => (/^[\p{L}_][\p{L}\p{N}_.[\]]*$/u.test(name) ? name : `\`${name}\``);
     const proposals = [
-      ...quantities.slice(0, 8).flatMap((n) => ["max", "min", "end", "mean", "integral"].map((f) => `${f}(${plain(n)})`)),
+      ...quantities.slice(0, 8).flatMap((n) => ["max", "min", "end", "mean", "integral"].map((f) => `${f}(${quoteName(n)})`)),
       ...states.slice(0, 8).flatMap((s) => ["time", "count", "duration"].map((f) => `${f}(${s})`)),
     ];
-    return make("label", {}, make("span", {}, say("measure")), this.input("measure", `max(${plain(shown)})`, { list: "measures", spellcheck: "false" }),
+    return make("label", {}, make("span", {}, say("measure")), this.input("measure", `max(${quoteName(shown)})`, { list: "measures", spellcheck: "false" }),
       make("datalist", { id: "measures" }, ...proposals.map((p) => make("option", { value: p }))));
   }
 
@@ -221,6 +233,7 @@ export class Experiments {
 
   private async start(): Promise<void> {
     const turn = ++this.turn;
+    this.stopper.disabled = false;
     try {
       if (this.kind === "sweep") await this.startSweep(turn);
       else if (this.kind === "sens") await this.startSens(turn);
@@ -228,6 +241,7 @@ export class Experiments {
     } catch (error) {
       if (turn === this.turn) this.tell(error instanceof Error ? error.message : String(error), "failed");
     }
+    if (turn === this.turn) this.stopper.disabled = true;
   }
 
   private tell(text: string, style = ""): void {
@@ -242,8 +256,7 @@ export class Experiments {
     });
     const bad = ranges.find((r) => !(Number.isFinite(r.from) && Number.isFinite(r.to) && r.from !== r.to && r.count >= 2 && r.count <= 10000));
     if (bad) throw new Error(`${bad.p}: ${say("a range needs two numbers and at least two points")}`);
-    const plain = (name: string): string => (/^[\p{L}_][\p{L}\p{N}_.[\]]*$/u.test(name) ? name : `\`${name}\``);
-    const design = ranges.map((r) => `${plain(r.p)}=${r.from}:${r.to}:${r.count}`);
+    const design = ranges.map((r) => `${quoteName(r.p)}=${r.from}:${r.to}:${r.count}`);
     const measure = this.text("measure");
     const sweep: Sweep = { parameters, measure, counts: ranges.map((r) => r.count), rows: [], failed: 0, members: NaN };
     this.sweep = sweep;
@@ -268,8 +281,8 @@ export class Experiments {
   }
 
   private status(sweep: Sweep): string {
-    const failed = sweep.failed ? `, ${sweep.failed} ${say("failed runs")}` : "";
-    return `${sweep.rows.length} ${say("of")} ${sweep.members} ${say("runs")}${failed}`;
+    const failed = sweep.failed ? `, ${say("failed")}: ${sweep.failed}` : "";
+    return `${sweep.rows.length} ${say("of")} ${count(sweep.members, "run")}${failed}`;
   }
 
   private async startSens(turn: number): Promise<void> {
@@ -288,7 +301,7 @@ export class Experiments {
   }
 
   /** What a small relative change of each constant does to the measure, the largest first. */
-  private showSens(found: Derivative[], count: number): void {
+  private showSens(found: Derivative[], all: number): void {
     const weight = (d: Derivative): number => {
       const slope = d.derivative ?? Math.max(Math.abs(d.left ?? 0), Math.abs(d.right ?? 0));
       return Math.abs(slope * d.at);
@@ -303,7 +316,7 @@ export class Experiments {
       make("td", {}, say(d.verdict === "exists" ? "exists" : d.verdict), d.reason ? make("small", {}, ` ${d.reason}`) : null,
         ...d.changes.filter((c): c is number => c !== null).map((c) => make("small", {}, ` ${say("order of events changes at")} ${short(c, 7)}`)))));
     this.result.replaceChildren(
-      make("p", { class: "told", role: "status" }, found.length < count ? `${found.length} ${say("of")} ${count}…` : `${found[0]?.measure} = ${short(found[0]?.value ?? NaN, 8)}`),
+      make("p", { class: "told", role: "status" }, found.length < all ? `${found.length} ${say("of")} ${all}…` : `${found[0]?.measure} = ${short(found[0]?.value ?? NaN, 8)}`),
       make("table", {}, make("tr", {}, ...["constant", "value", "derivative", "weight", "verdict"].map((h) => make("th", {}, say(h)))), ...rows));
   }
 
@@ -317,7 +330,7 @@ export class Experiments {
     const found = json.parameters as Fitted[];
     const values = Object.fromEntries(found.map((f) => [f.name, f.value]));
     this.result.replaceChildren(
-      make("p", { class: "told", role: "status" }, `${say(json.converged ? "found" : "not converged")}: ${json.points} ${say("values")}, rms ${short(json.rms, 5)}, ${json.runs} ${say("runs")}`),
+      make("p", { class: "told", role: "status" }, `${say(json.converged ? "found" : "not converged")}: ${count(json.points, "value")}, rms ${short(json.rms, 5)}, ${count(json.runs, "run")}`),
       make("table", {}, make("tr", {}, ...["constant", "value", "deviation"].map((h) => make("th", {}, say(h)))),
         ...found.map((f) => make("tr", {}, make("td", {}, f.name), make("td", { class: "number" }, short(f.value, 9)),
           make("td", { class: "number" }, f.deviation === null ? say("not determined") : `± ${short(f.deviation, 3)}`)))),

@@ -42,7 +42,7 @@ export class Exporter {
     const dialog = byId<HTMLDialogElement>("dialog");
     dialog.replaceChildren(make("h2", {}, say("Export")),
       make("form", { method: "dialog", class: "choices" }, ...choices.map(([label, action]) => make("button", { click: () => void action() }, say(label))),
-        make("p", {}, make("small", {}, say("command line")), make("br"), make("code", {}, this.host.command()))));
+        make("p", {}, make("small", {}, say("command line")), make("br"), make("code", {}, this.host.command())), make("div", { class: "buttons" }, make("button", {}, say("close")))));
     dialog.showModal();
   }
 

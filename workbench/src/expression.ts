@@ -6,6 +6,11 @@ import { Run } from "./session";
 
 type Value = (row: number) => number;
 
+/** A name as it stands in a text: in backquotes where it is not one word. */
+export function quoteName(name: string): string {
+  return /^[\p{L}_][\p{L}\p{N}_.[\]]*$/u.test(name) ? name : `\`${name}\``;
+}
+
 interface Token {
   kind: "number" | "name" | "sign" | "end";
   text: string;

@@ -6,8 +6,9 @@ import { Board, ChartView } from "./board";
 import { readTheme } from "./chart";
 import { Command, Commands } from "./commands";
 import { Costs } from "./costs";
+import { askControl, controlEdit } from "./controls";
 import { byId, make, quiet, short } from "./dom";
-import { askText, showHelp, toast } from "./dialogs";
+import { askText, leaveByPress, showHelp, toast } from "./dialogs";
 import { Drawing } from "./drawing";
 import { Editor } from "./editor";
 import { Engine, openEngine, ServedEngine } from "./engine";
@@ -27,7 +28,7 @@ import { Structure } from "./structure";
 import { Tables } from "./tables";
 import { Tour, TourView } from "./tour";
 import { Watch } from "./watch";
-import { getLanguage, say, setLanguage } from "./words";
+import { count, getLanguage, say, setLanguage } from "./words";
 
 type Panel = "events" | "guards" | "automata" | "structure" | "experiments" | "costs" | "runs";
 
@@ -101,11 +102,11 @@ class Workbench extends Board implements Listener {
       ask: (old) => askText("Rename", "new name", old),
       run: () => void this.session.restart(),
     });
-    this.tables = new Tables(byId("tables"), this.editor, engine);
+    this.tables = new Tables(byId("tables"), this.editor, engine, (path) => this.openModel(path));
     this.parameters = new Parameters(byId("parameters"), (name, value) => this.onSlider(name, value), () => {
       this.session.set = {};
       void this.session.restart();
-    });
+    }, () => void this.addControl());
     this.events = new EventList({ select: (event) => this.onEvent(event), goBack: (t) => void this.session.back(t) });
     this.experiments = new Experiments(engine, this.session, this);
     this.exporter = new Exporter(engine, this);
@@ -135,7 +136,7 @@ class Workbench extends Board implements Listener {
         }
         byId("stage").hidden = !watch.hasScene;
         if (this.following) this.range = { from: run.start, to: run.end > run.start ? run.end : run.start + 1 };
-        status.textContent = `${say("running")} · t = ${short(run.t)} · ${run.rows.length} ${say("rows")}`;
+        status.textContent = `${say("running")} · t = ${short(run.t)} · ${count(run.rows.length, "row")}`;
         this.changed();
       },
       onEnd: (text) => {
@@ -211,7 +212,7 @@ class Workbench extends Board implements Listener {
     this.drawing.stop();
     this.experiments.clear();
     this.editor.open(path, text);
-    this.tables.open(path);
+    this.tables.show(path);
     this.setView(path.endsWith(".rules.md") ? "tables" : "text");
     this.showName();
     this.session.set = keep ? this.session.set : {};
@@ -315,7 +316,7 @@ class Workbench extends Board implements Listener {
     this.updateButtons();
     const errors = this.editor.diagnostics.filter((d) => d.severity === "error").length;
     if (errors) {
-      status.textContent = `${say("not run")}: ${errors} ${say(errors === 1 ? "mistake" : "mistakes")}`;
+      status.textContent = `${say("not run")}: ${count(errors, "mistake")}`;
       status.className = "failed";
       return;
     }
@@ -328,7 +329,7 @@ class Workbench extends Board implements Listener {
     if (!run) return;
     const state = run.unfinished && run.live && !this.session.isPlaying ? "paused" : run.state;
     const seen = run.events.filter((e) => e.n === 0 && e.kind !== "initial").length;
-    const parts = [say(state), `t = ${short(run.t)}`, `${seen} ${say(seen === 1 ? "event" : "events")}`];
+    const parts = [say(state), count(seen, "event")]; // the time stands beside it
     if (!run.unfinished && !run.live) parts.push(`${run.wall < 10 ? run.wall.toFixed(1) : Math.round(run.wall)} ms`);
     status.textContent = parts.join(" · ");
     status.className = run.state === "failed" ? "failed" : "";
@@ -384,7 +385,7 @@ class Workbench extends Board implements Listener {
 
   private showName(): void {
     const name = byId("model-name");
-    name.textContent = this.path.replace(/^gallery\//, "");
+    name.textContent = this.path.replace(/.*\//, "");
     name.title = this.path;
     name.classList.toggle("dirty", this.editor.text !== this.savedText);
   }
@@ -426,6 +427,15 @@ class Workbench extends Board implements Listener {
   private onSlider(name: string, value: number): void {
     this.changedAt = performance.now();
     void this.session.change(name, value);
+  }
+
+  /** A slider, a switch or a gauge of the user's choice, written into the text or the tables. */
+  private async addControl(): Promise<void> {
+    const run = this.run;
+    const control = run ? await askControl(run) : null;
+    if (!control) return;
+    if (this.path.endsWith(".rules.md")) this.tables.addRow("controls", [control.name, control.range]);
+    else this.editor.edit([controlEdit(this.editor.text, control)]);
   }
 
   private buttons: Record<string, HTMLButtonElement> = {};
@@ -601,6 +611,7 @@ class Workbench extends Board implements Listener {
       { name: "manual of what is selected", keys: "F1", anywhere: true, action: () => this.manual.open(this.topic()) },
       { name: "all commands", keys: "Ctrl+Shift+P", anywhere: true, action: () => this.commands.palette() },
       { name: "next part of the page", keys: "F6", anywhere: true, action: () => this.nextPart(1) },
+      { name: "add a control", action: () => void this.addControl() },
       { name: "keep this run", action: () => this.keepRun() },
       { name: "export", action: () => this.exporter.show() },
       { name: "share", action: () => void this.share() },
@@ -674,6 +685,7 @@ class Workbench extends Board implements Listener {
       });
     }
     this.listenToSplitter();
+    leaveByPress();
     let waited = false;
     setInterval(() => {
       const waits = this.engine.busy > PATIENCE;
@@ -751,6 +763,7 @@ class Workbench extends Board implements Listener {
     const theme = readTheme();
     this.showVariables();
     this.bands.draw(this.run, this.range, this.cursor);
+    for (const chart of this.charts) chart.measure();
     this.charts.forEach((chart, i) => chart.draw(theme, i === this.charts.length - 1));
     if (!byId("stage").hidden) this.drawing.draw();
     if (this.run) this.parameters.gauge(this.run, this.cursor ?? this.run.t);

@@ -3,7 +3,7 @@
 // Where the cells of rule tables stand in their document. Nothing is rewritten: an edit replaces the bytes of a cell or of
 // a line, and everything else stays as its author has written it.
 
-export type SectionId = "settings" | "constants" | "states" | "predicates" | "situations" | "rules" | "drawing";
+export type SectionId = "settings" | "constants" | "states" | "predicates" | "situations" | "rules" | "drawing" | "controls";
 
 /** Names of sections and columns as src/rules/read_words.c accepts them; the first of each language is shown. */
 const sections: Record<SectionId, { words: string[]; en: string; ru: string }> = {
@@ -14,6 +14,7 @@ const sections: Record<SectionId, { words: string[]; en: string; ru: string }> =
   situations: { words: ["situations", "situation", "ситуации"], en: "Situations", ru: "Ситуации" },
   rules: { words: ["rules", "rule", "transition rules", "правила", "правила трансформации"], en: "Rules", ru: "Правила" },
   drawing: { words: ["drawing", "animation", "рисунок", "анимация", "мультипликация"], en: "Drawing", ru: "Рисунок" },
+  controls: { words: ["controls", "control", "управление", "органы управления"], en: "Controls", ru: "Управление" },
 };
 
 const columnWords: [id: string, en: string, ru: string, words: string[]][] = [
@@ -43,6 +44,7 @@ const columnWords: [id: string, en: string, ru: string, words: string[]][] = [
   ["angle", "Angle", "Угол", ["angle", "угол"]],
   ["text", "Text", "Текст", ["text", "текст", "надпись"]],
   ["colour", "Colour", "Цвет", ["colour", "color", "цвет"]],
+  ["range", "Range", "Диапазон", ["range", "values", "диапазон", "значения"]],
   ["comment", "Comment", "Примечание", ["comment", "note", "notes", "remark", "meaning", "комментарий", "примечание", "смысл"]],
 ];
 
@@ -61,6 +63,7 @@ export const freshColumns: Record<SectionId, { en: string[]; ru: string[] }> = {
     en: ["#", "shape", "x", "y", "x2", "y2", "size", "height", "text", "colour"],
     ru: ["№", "фигура", "х", "у", "х2", "у2", "размер", "высота", "текст", "цвет"],
   },
+  controls: { en: ["name", "range"], ru: ["имя", "диапазон"] },
 };
 
 export interface Cell {

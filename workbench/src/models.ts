@@ -160,7 +160,7 @@ export class ModelMenu {
     const find = make("input", { type: "search", placeholder: say("find a model"), "aria-label": say("find a model") });
     const list = make("div", { class: "list" });
     const fresh = TEMPLATES.map((t) => make("button", { click: () => this.make(t) }, say(t.name)));
-    box.replaceChildren(make("div", { class: "head" }, find, ...fresh, make("button", { click: () => this.leave(() => this.host.upload()) }, say("From a file"))), list);
+    box.replaceChildren(make("div", { class: "head" }, find, make("small", {}, say("begin with")), ...fresh, make("button", { click: () => this.leave(() => this.host.upload()) }, say("From a file"))), list);
     find.focus();
     // the field takes letters while the folder is still looked up
     const entries = await this.store.list();
@@ -184,7 +184,13 @@ export class ModelMenu {
     for (const [place, heading] of [["own", "My models"], ["folder", "Folder"], ["gallery", "Gallery"]] as const) {
       const found = entries.filter((e) => e.place === place && words.every((w) => `${e.path} ${e.title}`.toLowerCase().includes(w)));
       if (!found.length) continue;
-      list.append(make("h3", {}, say(heading)), ...found.map((e) => this.item(e)));
+      // the gallery by its subjects, in the order of its list
+      const groups = new Map<string, Entry[]>();
+      for (const e of found) {
+        const group = `${say(heading)}${place === "gallery" ? ` · ${say(e.subject ?? (e.path.includes("/rules/") ? "Rule tables" : "Parts"))}` : ""}`;
+        groups.set(group, [...(groups.get(group) ?? []), e]);
+      }
+      for (const [group, of] of groups) list.append(make("h3", {}, group), ...of.map((e) => this.item(e)));
     }
   }
 

@@ -2,19 +2,13 @@
 //
 // What can be changed by hand: the controls that a model declares, with their ranges and choices, then a slider and a
 // field for each constant. A control of something that is computed shows it: a gauge.
+import { spanOf } from "./controls";
 import { make, short } from "./dom";
 import { Control, Model, Run, Values } from "./session";
 import { say } from "./words";
 
 const STEPS = 1000;
-const SHOWN = 60; // sliders; a model with more constants has a field to find them by
-
-/** The span of a slider: around the value the model gives, from 0 where that is natural. */
-function spanOf(value: number): [number, number] {
-  if (value === 0) return [-1, 1];
-  const far = Math.abs(value) * 2;
-  return value > 0 ? [0, far] : [-far, 0];
-}
+const SHOWN = 60; // sliders; others are found by their names
 
 /** A value on the page and how to show another. */
 interface Row {
@@ -27,6 +21,7 @@ export class Parameters {
   private gauges = new Map<string, Row>();
   private defaults: Values = {};
   private model: Model | null = null;
+  private run: Run | null = null;
   private readonly note = make("small");
   private readonly list = make("div");
 
@@ -34,6 +29,7 @@ export class Parameters {
     private readonly parent: HTMLElement,
     private readonly change: (name: string, value: number) => void,
     private readonly reset: () => void,
+    private readonly add: () => void,
   ) {}
 
   /** The model's constants, in the order of its text. */
@@ -45,6 +41,7 @@ export class Parameters {
       this.build(run);
     }
     this.model = model;
+    this.run = run;
     // what the model says, as far as it is not set here
     for (const [name, value] of Object.entries(run.constants)) {
       if (!(name in run.set) && !run.live) this.defaults[name] = value;
@@ -73,7 +70,8 @@ export class Parameters {
     this.list.replaceChildren();
     for (const control of model.controls) this.list.append(this.addControl(control, run));
     const constants = [...model.names.constants].sort((a, b) => a.appearance - b.appearance).filter((c) => !this.rows.has(c.name));
-    const rest = constants.filter((c) => c.name in run.constants).slice(0, SHOWN).map((c) => this.addSlider(c.name, ...spanOf(run.constants[c.name])));
+    const known = constants.filter((c) => c.name in run.constants);
+    const rest = known.slice(0, SHOWN).map((c) => this.addSlider(c.name, ...spanOf(run.constants[c.name])));
     if (model.controls.length && rest.length) {
       // what the model does not offer is there for who looks for it
       this.list.append(make("details", {}, make("summary", {}, `${say("other constants")} (${rest.length})`), ...rest));
@@ -81,10 +79,25 @@ export class Parameters {
       this.list.append(...rest);
     }
     const header = make("header", {}, make("b", {}, say("Parameters")), this.note,
-      make("button", { class: "mini", click: () => this.reset() }, say("Reset")));
+      make("button", { class: "mini", id: "add-control", title: say("add a control"), click: () => this.add() }, `+ ${say("control")}`),
+      make("button", { class: "mini", id: "reset", click: () => this.reset() }, say("Reset")));
     this.parent.replaceChildren(header, this.list);
     if (constants.length + model.controls.length === 0) this.list.append(make("p", {}, say("The model has no constants.")));
-    if (constants.length > SHOWN) this.list.append(make("p", {}, `… ${constants.length - SHOWN}`));
+    if (known.length > SHOWN) this.list.append(this.finder(known.slice(SHOWN).map((c) => c.name)));
+  }
+
+  /** Constants beyond those that are shown, to be found by their names. */
+  private finder(names: string[]): HTMLElement {
+    const pick = make("input", { list: "more-constants", placeholder: `${names.length} ${say("more: find one")}`, "aria-label": say("more: find one") });
+    const list = make("datalist", { id: "more-constants" }, ...names.map((n) => make("option", { value: n })));
+    pick.addEventListener("input", () => {
+      const run = this.run;
+      if (!run || !names.includes(pick.value) || this.rows.has(pick.value)) return;
+      pick.parentElement?.before(this.addSlider(pick.value, ...spanOf(run.constants[pick.value])));
+      pick.value = "";
+      this.update(run);
+    });
+    return make("div", { class: "finder" }, pick, list);
   }
 
   private addControl(control: Control, run: Run): HTMLElement {

@@ -5,7 +5,7 @@ import { DASHES } from "./chart";
 import { make, short } from "./dom";
 import { eventText } from "./events";
 import { EventRecord, Run } from "./session";
-import { say } from "./words";
+import { count, say } from "./words";
 
 const PLACES = 4000; // at which two runs are compared, beside the ends of their common time
 const SHOWN = 8; // quantities with the largest differences
@@ -87,7 +87,7 @@ export class Runs {
     line.append(stroke);
     const head = make("div", {},
       make("button", { class: "mini", title: say("remove"), "aria-label": `${say("remove")} ${index + 1}`, click: () => this.host.dropRun(kept) }, "×"));
-    head.append(line, describeRun(kept), make("small", {}, ` · ${kept.events.length - 1} ${say("events")} `),
+    head.append(line, describeRun(kept), make("small", {}, ` · ${count(kept.events.length - 1, "event")} `),
       make("button", { class: "mini", click: () => this.host.useRun(kept) }, say("Use these values")));
     return make("li", {}, head, this.compare(kept));
   }

@@ -5,6 +5,7 @@
 import { ServedEngine } from "./engine";
 
 declare const GALLERY: Record<string, string>; // put there by build.mjs: path and text
+declare const SUBJECTS: Record<string, { subject: string; what?: string }>; // of models of the gallery
 
 export const GALLERY_FOLDER = "gallery/";
 const GIVEN_FOLDER = "models/"; // what an exported page was given
@@ -37,6 +38,7 @@ export interface Entry {
   path: string;
   place: "gallery" | "folder" | "own";
   title: string;
+  subject?: string; // of a model of the gallery
 }
 
 export interface Opened {
@@ -106,7 +108,7 @@ export class Store {
       if (isModel(path)) entries.push({ path: GIVEN_FOLDER + path, place: "folder", title: titleOf(text) });
     }
     for (const [path, text] of Object.entries(GALLERY)) {
-      if (isModel(path)) entries.push({ path: GALLERY_FOLDER + path, place: "gallery", title: titleOf(text) });
+      if (isModel(path)) entries.push({ path: GALLERY_FOLDER + path, place: "gallery", title: SUBJECTS[path]?.what ?? titleOf(text), subject: SUBJECTS[path]?.subject });
     }
     return entries;
   }

@@ -10,7 +10,7 @@ import { getLanguage, say } from "./words";
 
 declare const PROCEDURES: { name: string; russian: string; formula: string; arguments: string; picture: string }[];
 
-const ORDER: SectionId[] = ["states", "constants", "predicates", "situations", "rules", "drawing", "settings"];
+const ORDER: SectionId[] = ["states", "constants", "predicates", "situations", "rules", "drawing", "controls", "settings"];
 const SHAPES = ["circle", "rect", "line", "polygon", "arrow", "spring", "trace", "text"];
 const SHAPES_RUSSIAN = ["круг", "прямоугольник", "линия", "многоугольник", "стрелка", "пружина", "след", "текст"];
 const COLOURS = ["steelblue", "tomato", "seagreen", "orange", "gray", "black", "purple", "gold"];
@@ -32,12 +32,13 @@ export class Tables {
     private readonly parent: HTMLElement,
     private readonly editor: Editor,
     private readonly engine: Engine,
+    private readonly open: (path: string) => void,
   ) {
     parent.addEventListener("keydown", (event) => this.onKey(event));
     for (const kind of ["focusin", "pointerover"]) parent.addEventListener(kind, (event) => this.showMeaning(event.target));
   }
 
-  open(path: string): void {
+  show(path: string): void {
     this.path = path;
     this.meanings.clear();
     this.shape = "";
@@ -61,8 +62,11 @@ export class Tables {
     this.lit = line;
     this.parent.querySelectorAll("tr.lit").forEach((tr) => tr.classList.remove("lit"));
     const row = line === null ? null : this.parent.querySelector(`tr[data-line="${line}"]`);
-    row?.classList.add("lit");
-    row?.scrollIntoView({ block: "nearest" });
+    if (!row) return;
+    row.classList.add("lit");
+    // only up and down: a row is wider than what is in sight of it, and the foot covers some of the tables
+    const [at, box] = [row.getBoundingClientRect(), this.parent.getBoundingClientRect()];
+    if (at.top < box.top || at.bottom > box.bottom - 40) this.parent.scrollTop += at.top - box.top - box.height / 2;
   }
 
   /** Show the document as it is now. */
@@ -79,7 +83,7 @@ export class Tables {
     const focus = document.activeElement instanceof HTMLInputElement ? document.activeElement.dataset.key : undefined;
     const typing = focus && this.parent.contains(document.activeElement) ? (document.activeElement as HTMLInputElement).value : null;
     const scroll = [this.parent.scrollLeft, this.parent.scrollTop];
-    this.parent.replaceChildren(...this.lists(tables), ...ORDER.map((id) => this.section(id, tables)), this.footer);
+    this.parent.replaceChildren(...this.lists(tables), ...this.included(tables), ...ORDER.map((id) => this.section(id, tables)), this.footer);
     [this.parent.scrollLeft, this.parent.scrollTop] = scroll;
     this.light(this.lit);
     const wanted = this.pending ? `${this.pending.section}:${this.pending.row}:${this.pending.column}` : focus;
@@ -177,6 +181,14 @@ export class Tables {
     ];
   }
 
+  /** Models whose rows count here, too: they stand in tables of their own. */
+  private included(tables: Table[]): HTMLElement[] {
+    const settings = tables.filter((t) => t.section === "settings").flatMap((t) => t.rows.filter((r) => !r.off).map((r) => r.cells.map((c) => c.text)));
+    const files = settings.filter(([name]) => /^(include|включить)$/i.test(name)).map(([, file]) => file);
+    return files.map((file) => make("p", { class: "included" }, say("with all rows of"), " ",
+      make("button", { class: "link", click: () => this.open(this.path.replace(/[^/]*$/, "") + file) }, file)));
+  }
+
   private section(id: SectionId, tables: Table[]): HTMLElement {
     const own = tables.filter((t) => t.section === id);
     const table = own[0];
@@ -209,7 +221,7 @@ export class Tables {
       variable: "list-variable", argument1: "list-argument", argument2: "list-argument", situation: "list-condition", procedure: "list-procedure",
     };
     const drawn = id === "shape" ? "list-shape" : id === "colour" ? "list-colour" : id === "text" || id === "number" ? undefined : "list-argument";
-    const picks = table.section === "rules" ? lists[id] : table.section === "drawing" ? drawn : undefined;
+    const picks = table.section === "rules" ? lists[id] : table.section === "drawing" ? drawn : table.section === "controls" && id === "name" ? "list-argument" : undefined;
     const input = make("input", {
       value: cell?.text ?? "", "data-key": `${table.section}:${index}:${c}`, list: picks, spellcheck: "false", autocomplete: "off",
       "aria-label": `${columnTitle(id, table.columns[c].title, getLanguage())} ${index + 1}`, readonly: row.off,
@@ -253,7 +265,8 @@ export class Tables {
     }
   }
 
-  private addRow(section: SectionId): void {
+  /** A new row, with these cells. */
+  addRow(section: SectionId, cells: string[] = []): void {
     const text = this.editor.text;
     const tables = readTables(text).filter((t) => t.section === section);
     const language = getLanguage();
@@ -262,7 +275,7 @@ export class Tables {
       const title = language === "ru" ? sectionTitle(section, "ru") : sectionTitle(section, "en").replace("State vector", "States");
       const heading = title === "Вектор состояния" ? "Состояния" : title;
       const gap = text.endsWith("\n\n") || text === "" ? "" : text.endsWith("\n") ? "\n" : "\n\n";
-      const lines = [`## ${heading}`, "", `| ${columns.join(" | ")} |`, `|${columns.map(() => "---").join("|")}|`, this.freshLine(section, columns.length, 1)];
+      const lines = [`## ${heading}`, "", `| ${columns.join(" | ")} |`, `|${columns.map(() => "---").join("|")}|`, this.freshLine(section, columns.length, 1, cells)];
       this.pending = { section, row: 0, column: isNumbered(section) ? 1 : 0 };
       this.editor.edit([{ from: text.length, to: text.length, insert: `${gap}${lines.join("\n")}\n` }]);
       return;
@@ -270,13 +283,13 @@ export class Tables {
     const table = tables[tables.length - 1];
     const rows = tables.flatMap((t) => t.rows);
     const numbers = rows.map((r) => Number(r.cells[table.columns.findIndex((c) => c.id === "number")]?.text)).filter(Number.isFinite);
-    const line = this.freshLine(section, table.columns.length, 1 + Math.floor(Math.max(0, ...numbers)));
+    const line = this.freshLine(section, table.columns.length, 1 + Math.floor(Math.max(0, ...numbers)), cells);
     this.pending = { section, row: rows.filter((r) => !r.off || r.from < table.end).length, column: isNumbered(section) ? 1 : 0 };
     this.editor.edit([{ from: table.end, to: table.end, insert: `\n${line}` }]);
   }
 
-  private freshLine(section: SectionId, columns: number, number: number): string {
-    const cells = Array.from({ length: columns }, () => "");
+  private freshLine(section: SectionId, columns: number, number: number, given: string[]): string {
+    const cells = Array.from({ length: columns }, (_, i) => cellText(given[i] ?? ""));
     if (isNumbered(section)) cells[0] = String(number);
     if (section === "rules") {
       if (columns > 3) cells[3] = "1.00";

@@ -66,9 +66,7 @@ const russian: Record<string, string> = {
   stopped: "остановлена моделью",
   failed: "прервана ошибкой",
   paused: "пауза",
-  events: "событий",
-  rows: "строк",
-  steps: "шагов",
+  steps: "шаги",
   "certified": "доказано",
   "values changed": "значение изменено",
   "start": "начало",
@@ -91,13 +89,11 @@ const russian: Record<string, string> = {
   "new name": "новое имя",
   "as the text says": "как в тексте",
   "not run": "не запущена",
-  mistake: "ошибка",
-  mistakes: "ошибок",
   rejected: "отвергнуто",
-  evaluations: "вычислений",
-  "of guards": "вычислений условий",
+  evaluations: "вычисления",
+  "of guards": "вычисления условий",
   mode: "режим",
-  modes: "режимов",
+  modes: "режимы",
   "go back here": "вернуться сюда",
   "back to the values just after this event: change them, or go on":
     "к значениям сразу после этого события: их можно изменить или продолжить",
@@ -115,11 +111,8 @@ const russian: Record<string, string> = {
   points: "точек",
   data: "данные",
   of: "из",
-  runs: "прогонов",
-  "failed runs": "с ошибкой",
   constant: "константа",
   value: "значение",
-  values: "значений",
   derivative: "производная",
   weight: "вес",
   verdict: "вывод",
@@ -174,7 +167,6 @@ const russian: Record<string, string> = {
   "waiting for the program": "ждём программу",
   "the program has ended": "программа завершена",
   "`saltus watch` does not answer any more.": "`saltus watch` больше не отвечает.",
-  event: "событие",
   "play the drawing": "показать движение",
   "space bar": "пробел",
   "drawing of the model": "рисунок модели",
@@ -247,7 +239,57 @@ const russian: Record<string, string> = {
   "go there (in a chart)": "перейти туда (на графике)",
   "all procedures (in a table)": "все процедуры (в таблице)",
   "move, copy, switch off, remove a row": "сдвинуть, копировать, отключить, удалить строку",
+  "with all rows of": "со всеми строками из",
+  "add a control": "добавить орган управления",
+  control: "управление",
+  range: "диапазон",
+  "A range makes a slider, 0, 1 a switch, other values buttons; what is computed gets a gauge.":
+    "Диапазон даёт ползунок, 0, 1 — переключатель, другие значения — кнопки; вычисляемая величина получает указатель.",
+  "more: find one": "ещё: найти",
+  "begin with": "начать с",
+  "Rule tables": "Таблицы правил",
+  Parts: "Детали",
+  Mechanics: "Механика",
+  "Robotics and control": "Роботы и управление",
+  Electronics: "Электроника",
+  Power: "Энергетика",
+  "Vehicles and traffic": "Транспорт",
+  Heat: "Тепло",
+  "Processes and hydraulics": "Процессы и гидравлика",
+  "Biology and medicine": "Биология и медицина",
+  Epidemics: "Эпидемии",
+  Logistics: "Логистика",
+  Games: "Игры",
+  Music: "Музыка",
+  "The language itself": "Язык",
+  Constraints: "Связи",
+  "Stiff models": "Жёсткие модели",
+  Transitions: "Переходы",
+  "The model is run for many values of one constant or two, and the measure is drawn over them.":
+    "Модель запускается при многих значениях одной или двух констант, и мера рисуется над ними.",
+  "How much the measure changes with each constant, through all events.": "Насколько мера меняется с каждой константой, через все события.",
+  "Constants are found with which the run comes closest to measured rows.": "Находятся константы, при которых прогон ближе всего к измерениям.",
+  interior: "плавное",
+  pinnacle: "скачок",
+  mythical: "мнимое",
+  boundary: "граничное",
+  sliding: "скольжение",
+  "the values go on without a jump": "значения продолжаются без скачка",
+  "the values jump at this point in time": "значения меняются скачком в этот момент",
+  "the mode is left before it exists": "режим покидается, ещё не начавшись",
+  "its own flow leaves this mode at once": "собственное движение сразу выводит из режима",
+  "the motion goes on along a boundary": "движение идёт вдоль границы",
 };
+
+/** What is counted: more than one in English; one, few and many in Russian. */
+const counted: Record<string, [string, [string, string, string]]> = {
+  event: ["events", ["событие", "события", "событий"]],
+  row: ["rows", ["строка", "строки", "строк"]],
+  mistake: ["mistakes", ["ошибка", "ошибки", "ошибок"]],
+  run: ["runs", ["прогон", "прогона", "прогонов"]],
+  value: ["values", ["значение", "значения", "значений"]],
+};
+const russianForms = new Intl.PluralRules("ru");
 
 let language: "en" | "ru" = "en";
 
@@ -263,4 +305,11 @@ export function getLanguage(): "en" | "ru" {
 /** A text of the page in the user's language. */
 export function say(text: string): string {
   return language === "ru" ? (russian[text] ?? text) : text;
+}
+
+/** A number of things: 1 event, 2 события, 5 событий. */
+export function count(n: number, thing: string): string {
+  const [many, [one, few, rest]] = counted[thing];
+  const form = russianForms.select(n);
+  return `${n} ${language === "en" ? (n === 1 ? thing : many) : form === "one" ? one : form === "few" ? few : rest}`;
 }
