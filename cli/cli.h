@@ -30,6 +30,9 @@ typedef enum CliExit {
 bool cli_colour(void);
 /// "saltus: error: ..."; lower case, no full stop.
 void cli_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/// A warning of a run, and why one has failed, as they are rendered.
+void run_warning_print(const SltDiagnostic* d);
+void run_error_print(SltSim* sim, SltStatus status);
 /// Says so; returns CLI_RUN.
 int out_of_memory(void);
 /// "  hint: ...": the way out.
@@ -305,6 +308,8 @@ int command_export(int argc, char** argv);
 /// `run` and `check` of a foreign FMU; whether one is named.
 /// What computes FMUs inside of models (`fmu`); NULL where the program cannot read FMUs.
 const SltForeign* cli_foreign(void);
+/// Whether a model that was compiled names an FMU.
+bool cli_foreign_used(void);
 bool fmu_is_named(int argc, char** argv);
 int command_fmu(const char* command, int argc, char** argv);
 int command_cache(int argc, char** argv);

@@ -103,6 +103,32 @@ static bool measures_are_good(const SltModel* model) {
   return status >= 0;
 }
 
+static void count_warning(void* user, const SltDiagnostic* d) {
+  uint32_t* warnings = user;
+  (*warnings)++;
+  run_warning_print(d);
+}
+
+/// What every run says at its start: values that are missing or contradict the equations. Code of
+/// FMUs is for runs alone.
+static bool starts_well(const SltModel* model, uint32_t* warnings) {
+  if (cli_foreign_used()) return true;
+  SltSimOptions options = slt_sim_options();
+  const char* problem = NULL;
+  SltSim* sim = NULL;
+  SltStatus status = slt_sim_options_check(model, &options, &problem);
+  if (status >= 0) status = slt_sim_create(model, &options, &sim);
+  if (status >= 0) {
+    slt_sim_on_warning(sim, count_warning, warnings);
+    status = slt_sim_start(sim);
+    if (status < 0) run_error_print(sim, status);
+  } else {
+    cli_error("%s", problem ? problem : slt_status_text(status));
+  }
+  slt_sim_free(sim);
+  return status >= 0;
+}
+
 int command_check(int argc, char** argv) {
   if (fmu_is_named(argc, argv)) return command_fmu("check", argc, argv);
   ModelArguments arguments = {.path = NULL};
@@ -113,7 +139,8 @@ int command_check(int argc, char** argv) {
     SltModel* model = open_model(&source, &arguments)
                           ? model_load_to_check(&source, &arguments.settings, &warnings)
                           : NULL;
-    exit = model && measures_are_good(model) ? CLI_DONE : CLI_MODEL;
+    bool good = model && measures_are_good(model) && starts_well(model, &warnings);
+    exit = good ? CLI_DONE : CLI_MODEL;
     if (exit != CLI_DONE) {
       slt_model_free(model);
       model = NULL;

@@ -683,6 +683,8 @@ int command_fmu(const char* command, int argc, char** argv) {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): files to remove at the end
 static FmuHost* host;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as `host`
+static bool described;
 
 static void free_host(void) {
   fmu_host_free(host);
@@ -692,6 +694,7 @@ static void free_host(void) {
 static SltStatus describe_and_keep(void* user, const char* name, const char* path, SltWriter text,
                                    char* problem, size_t problem_size) {
   if (!inputs_add(path)) return SLT_ERR_NOMEM;
+  described = true;
   return fmu_host_foreign(host)->describe(user, name, path, text, problem, problem_size);
 }
 
@@ -708,7 +711,15 @@ const SltForeign* cli_foreign(void) {
   return &foreign;
 }
 
+bool cli_foreign_used(void) {
+  return described;
+}
+
 #else
+
+bool cli_foreign_used(void) {
+  return false;
+}
 
 const SltForeign* cli_foreign(void) {
   return NULL;

@@ -104,8 +104,9 @@ static const char run_help[] =
 static const char check_help[] =
     "usage: saltus check MODEL [--set NAME=VALUE]... [--include DIR,...]\n"
     "\n"
-    "Look for mistakes in a model without running it. Of an FMU (M.fmu) the description is looked\n"
-    "at, and its interfaces are run twice, in processes of their own: see docs/fmi.md.\n"
+    "Look for mistakes in a model, as far as its first instant shows them. Of an FMU (M.fmu) the\n"
+    "description is looked at, and its interfaces are run twice, in processes of their own: see\n"
+    "docs/fmi.md.\n"
     "`saltus run M.fmu [--interface me|cs] [--input SIGNALS.csv]` runs one, with few of the\n"
     "options of run.\n"
     "exit status: 0 no mistakes (there may be warnings), 1 mistakes\n";

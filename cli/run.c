@@ -390,14 +390,7 @@ static void on_warning(void* user, const SltDiagnostic* d) {
   Run* run = user;
   progress_hide(&run->progress);
   report_warning(&run->report, d->rendered && d->rendered[0] ? d->rendered : d->message);
-  if (d->code && strstr(d->rendered, d->code)) {
-    fputs(d->rendered, stderr);
-    size_t length = strlen(d->rendered);
-    if (length == 0 || d->rendered[length - 1] != '\n') fputc('\n', stderr);
-    return;
-  }
-  if (d->file && d->line) cli_print(stderr, "%s:%u:%u: ", d->file, d->line, d->column);
-  cli_print(stderr, "warning[%s]: %s\n", d->code ? d->code : "", d->message);
+  run_warning_print(d);
 }
 
 static void append_undetermined(Run* run, const char* text) {
@@ -505,13 +498,7 @@ static int report_interrupt(const Run* run) {
 }
 
 static int report_failure(const Run* run, SltStatus status) {
-  SltRunError error = slt_sim_error(run->sim);
-  if (error.status < 0 && error.rendered && error.rendered[0]) {
-    fputs(error.rendered, stderr);
-    if (error.rendered[strlen(error.rendered) - 1] != '\n') fputc('\n', stderr);
-  } else {
-    cli_error("the run failed: %s", slt_status_text(status));
-  }
+  run_error_print(run->sim, status);
   say_what_is_kept(run);
   return CLI_RUN;
 }

@@ -185,9 +185,10 @@ BuildSet* build_set(ModelBuild* build, const uint32_t* mode) {
   return set;
 }
 
-const Diag* build_failure(ModelBuild* build, const uint32_t* mode) {
+const Diag* build_failure(ModelBuild* build, const uint32_t* mode, const SymMode** out) {
   uint32_t* edits = NULL;
   const BuildSet* set = find_set(build, mode, &edits);
+  *out = set ? set->sym : NULL;
   if (set) return set->failure;
   uint32_t* equations = NULL;
   const Diag* failure = NULL;
@@ -195,6 +196,7 @@ const Diag* build_failure(ModelBuild* build, const uint32_t* mode) {
   if (failure) return failure;
   Arena* scratch = &build->scratch;
   const SymMode* sym = sym_analyse(&build->sym, scratch, scratch, equations, count, mode);
+  *out = sym;
   return sym->failure ? sym->failure : build_hidden_room(build, sym);
 }
 

@@ -13,12 +13,18 @@ typedef BASE_VEC(const Diag*) Failures;
 typedef struct Check {
   uint32_t* mode;  // to look at next
   bool keep;       // its analysis: every run begins in the first mode
+  bool kept_wanted;
   const Diag* first;
   Failures others;
   WordMap families;    // of automata already looked at
   uint32_t automaton;  // the family of this one...
   bool known;          // ...was looked at before
+  uint8_t* kept;       // per action: Kept, in the modes looked at; NULL: nobody asks
+  bool* edits;         // per automaton: its states have equations
 } Check;
+
+/// What becomes of values that are set.
+enum { KEPT_SOMEWHERE = 1, LOST_SOMEWHERE = 2 };
 
 /// The same equations fail in the same way; only the name of the mode differs.
 static bool same_failure(const Diag* a, const Diag* b) {
@@ -36,15 +42,58 @@ static void check_begin(ModelBuild* build, void* argument) {
   Check* check = argument;
   check->first = build->failure;
   check->mode = ARENA_ARRAY(&build->arena, uint32_t, build->ir->automata.count);
+  if (!check->kept_wanted) return;
+  check->kept = ARENA_ARRAY(&build->arena, uint8_t, build->model.action_count + 1);
+  check->edits = ARENA_ARRAY(&build->arena, bool, build->model.automaton_count + 1);
+  for (uint32_t i = 0; i < build->editor_count; i++) {
+    check->edits[build->editors[i]] = true;
+  }
+}
+
+static void note_actions(const ModelBuild* build, Check* check, const SymMode* sym, uint32_t begin,
+                         uint32_t count) {
+  for (uint32_t i = begin; i < begin + count; i++) {
+    const ModelAction* action = &build->model.actions[i];
+    const SymVar* var = &sym->vars[action->var];
+    bool lost =
+        var->role == SYM_ALGEBRAIC || (var->role == SYM_STATE && action->order >= var->order);
+    bool matters = lost && !action->guess && !build->model.vars[action->var].hidden;
+    check->kept[i] |= matters ? LOST_SOMEWHERE : KEPT_SOMEWHERE;
+  }
+}
+
+/// What becomes of the values that are set on the way into a mode, or in it.
+static void note_assigned(const ModelBuild* build, Check* check, const SymMode* sym) {
+  const Model* model = &build->model;
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    for (uint32_t s = 0; s < model->automata[a].state_count; s++) {
+      const ModelState* state = &model->automata[a].states[s];
+      if (check->edits[a] && check->mode[a] != s) continue;
+      note_actions(build, check, sym, state->action_begin, state->action_count);
+    }
+  }
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    const ModelTransition* t = &model->transitions[i];
+    if (check->edits[t->automaton] && check->mode[t->automaton] != t->to) continue;
+    note_actions(build, check, sym, t->action_begin, t->action_count);
+  }
+  for (uint32_t i = 0; i < model->schedule_count; i++) {
+    note_actions(build, check, sym, model->schedules[i].action_begin,
+                 model->schedules[i].action_count);
+  }
 }
 
 static void check_mode(ModelBuild* build, void* argument) {
   Check* check = argument;
   if (check->keep) {
-    if (!check->first) check->first = build_set(build, check->mode)->failure;
+    const BuildSet* set = build_set(build, check->mode);
+    if (!check->first) check->first = set->failure;
+    if (check->kept && !set->failure) note_assigned(build, check, set->sym);
     return;
   }
-  const Diag* failure = build_failure(build, check->mode);
+  const SymMode* sym = NULL;
+  const Diag* failure = build_failure(build, check->mode, &sym);
+  if (!failure) note_assigned(build, check, sym);
   if (!failure || (check->first && same_failure(check->first, failure))) return;
   for (uint32_t i = 0; i < check->others.count; i++) {
     if (same_failure(check->others.data[i], failure)) return;
@@ -136,8 +185,27 @@ static void tell(DiagList* diags, const Diag* from, bool entered) {
   }
 }
 
+/// Values that are set and lost in every mode looked at.
+static void tell_lost(const ModelBuild* build, const Check* check, DiagList* diags) {
+  Span last = {0, 0};
+  for (uint32_t i = 0; check->kept && i < build->model.action_count; i++) {
+    const ModelAction* action = &build->model.actions[i];
+    bool again = action->span.begin == last.begin && action->span.end == last.end;  // in a loop
+    if (check->kept[i] != LOST_SOMEWHERE || again) continue;
+    last = action->span;
+    Diag* diag = diag_add(diags, DIAG_W0433, action->span,
+                          "a run that comes to it would end: '%.*s%.*s' is set here, and an "
+                          "equation computes it in every mode that was looked at",
+                          STR_ARGS(build->model.vars[action->var].name), (int)action->order,
+                          "'''''''''''''''");
+    diag_hint(diags, diag,
+              "what is set would be gone at once: set what the equation reads, or leave one of the "
+              "two out");
+  }
+}
+
 double model_build_check(ModelBuild* build, uint32_t limit, DiagList* diags) {
-  Check check = {0};
+  Check check = {.kept_wanted = limit > 0};
   double unseen = 0.0;
   pthread_mutex_lock(&build->mutex);
   bool done = check_modes(build, &check, limit, &unseen);
@@ -148,5 +216,6 @@ double model_build_check(ModelBuild* build, uint32_t limit, DiagList* diags) {
   for (uint32_t i = 0; i < check.others.count; i++) {
     tell(diags, check.others.data[i], false);
   }
+  if (!check.first) tell_lost(build, &check, diags);
   return unseen;
 }

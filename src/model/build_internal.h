@@ -277,8 +277,9 @@ BuildSet* build_set(ModelBuild* build, const uint32_t* mode);
 /// ModelProvider.culprit over a build (build_culprit.c).
 bool build_find_culprit(void* user, const uint32_t* mode, const double* env, double t,
                         ModelCulprit* out);
-/// Why the equations of a mode cannot be solved, or NULL; nothing else is kept. Under the lock.
-const Diag* build_failure(ModelBuild* build, const uint32_t* mode);
+/// Why the equations of a mode cannot be solved, or NULL. Nothing else is kept: their analysis, in
+/// `out`, lasts as long as the guarded call. Under the lock.
+const Diag* build_failure(ModelBuild* build, const uint32_t* mode, const SymMode** out);
 
 // ---------------------------------------------------------------------------------------------
 // programs (build_program.c)

@@ -114,6 +114,36 @@ class Boundaries(cli_case.CliCase):
                 self.assertIn(" for " + ", ".join(f"'{name}'" for name in names), err)
                 self.assertEqual("and 4 more" in err, "for i" in text)
 
+    def test_check_tells_what_the_first_instant_tells(self):
+        cases = (("x' = -x;", 0, "W0809"), ("x = 1; x(t0) = 2; y' = x; y(t0) = 0;", 1, "E0820"),
+                 ("x' = 1/y; x(t0) = 0; y(t0) = 0;", 1, "E0802"), ("x' = -x; x(t0) = 1;", 0, "no problems found"))
+        for text, status, said in cases:
+            result = self.saltus("check", self.write("m.lisma", text))
+            self.assertEqual(result.status, status, text)
+            self.assertIn(said, result.out + result.err, text)
+
+    def test_what_is_set_happens_or_is_told(self):
+        # computed at first and moving later, and the other way round; derivatives
+        moves, computed = "y' = -1;", "y = 3*x;"
+        for first, then, at in ((computed, moves, 0.5), (moves, computed, 1.5)):
+            text = f"x' = 1; x(t0) = 0; law: {first} {'y(t0) = 4;' if first == moves else ''}\n" \
+                   f"state s [time >= 1] {{ law: {then} }} from init; experiment {{ end = 2; }}\n"
+            for way in (f"at {at} {{ set y = 7; }}", f"automaton a {{ state k [x >= {at}] {{ set y = 7; }} from init; }}"):
+                self.write("m.lisma", text + way)
+                result = self.saltus("run", "m.lisma", "-q", "-o", "m.csv")
+                self.assertEqual((result.status, result.err.count("E0829")), (3, 1), text + way)
+                other = way.replace(f"at {at} ", f"at {2 - at} ").replace(f">= {at}", f">= {2 - at}")
+                rows, _, _ = self.run_model(text + other)
+                self.assertTrue(any(r["y"] == 7 for r in rows), text + other)
+        for equation, target in (("x' = 2; x(t0) = 0;", "x'"), ("x'' = 2; x(t0) = 0; x'(t0) = 0;", "x''")):
+            self.write("m.lisma", f"{equation} at 0.5 {{ set {target} = 7; }}")
+            self.assertIn("W0433", self.saltus("check", "m.lisma").err)
+            self.assertIn("E0829", self.saltus("run", "m.lisma", "-q", "-o", "m.csv").err)
+        # what constraints make dependent may be set, and so may speeds
+        self.good("run", self.write("m.lisma", "x' = u; y' = v; u' = -F*x; v' = -F*y - 9.81; x*x + y*y = 1; x(t0) = 1;\n"
+                                    "y(t0) ~ 0; u(t0) = 0; v(t0) = 0; at 0.5 { set u = 0, v = 0; }"), "-q", "-o", "m.csv")
+        self.good("run", self.write("m.lisma", "x'' = -1; x(t0) = 0; x'(t0) = 0; at 0.5 { set x' = 7; }"), "-q", "-o", "m.csv")
+
     # ---- counters beside surfaces --------------------------------------------------------------
 
     def test_a_counter_counts_the_arrival_at_a_surface(self):

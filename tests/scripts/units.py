@@ -130,7 +130,7 @@ class Units(unittest.TestCase):
         for unit in ("furlong", "", "m^", "m//s", "(m", "m)", "kdegC", "m^1e400", "(" * 100):
             status, _, errors = self.command('x(t0) = 1 "%s";' % unit, "check", "MODEL")
             self.assertEqual((status, errors.count("E0316")), (1, 1), unit + errors)
-        status, _, errors = self.command("x' = y; y = 2*x;", "check", "MODEL")
+        status, _, errors = self.command("x' = y; y = 2*x; x(t0) = 1;", "check", "MODEL")
         self.assertEqual((status, errors), (0, ""))
 
     def test_asking_for_the_impossible(self):

@@ -286,16 +286,16 @@ static SltStatus check_assigned(EngSim* sim) {
   for (uint32_t i = 0; i < events->assigned_count; i++) {
     const ModelAction* action = &sim->model->actions[events->assigned[i].action];
     const ModelVar* var = &sim->model->vars[action->var];
-    bool computed = sim->core.mode->vars[action->var].role == MODEL_ROLE_ALGEBRAIC;
-    if (!computed || action->guess || action->order > 0 || var->max_order > 0 || var->hidden) {
-      continue;
-    }
+    const ModelVarMode* now = &sim->core.mode->vars[action->var];
+    bool moves = now->role == MODEL_ROLE_STATE && action->order >= now->state_order;
+    bool computed = moves || now->role == MODEL_ROLE_ALGEBRAIC;
+    if (!computed || action->guess || var->hidden) continue;
     char mode[300];
     eng_describe_mode(sim, sim->state, mode, sizeof mode);
     eng_fail(sim, SLT_ERR_SEMANTIC, DIAG_E0829, &action->span,
-             "at t = %s '%.*s' is set, and an equation%s%s computes it",
-             eng_number(sim->core.t).text, STR_ARGS(var->name), mode[0] ? " of the mode " : "",
-             mode);
+             "at t = %s '%.*s%.*s' is set, and an equation%s%s computes it",
+             eng_number(sim->core.t).text, STR_ARGS(var->name), (int)action->order, "''''''''",
+             mode[0] ? " of the mode " : "", mode);
     eng_hint(sim, "what is set would be gone at once: set what the equation reads, or leave the "
                   "equation out of the mode");
     return sim->error.status;
