@@ -310,6 +310,9 @@ static SltStatus take_row(void* user, const SltSweepRow* row) {
   SltStatus status = sweep_trajectory(c, row);
   if (status >= 0) status = slt_sweep_text_row(c->text, row);
   c->done += status >= 0;
+  for (uint32_t i = 0; status >= 0 && i < slt_measures_count(c->measures); i++) {
+    if (isfinite(row->values[i])) slt_tally_add(&c->tallies[i], row->values[i]);
+  }
   return status;
 }
 
@@ -367,6 +370,33 @@ static int use_whole(const SweepCommand* c) {
   return exit;
 }
 
+/// Whether members are drawn, by samples or by seeds, so that a mean estimates something.
+static bool is_drawn(const SweepCommand* c) {
+  bool drawn = c->sampling != SLT_SAMPLE_GRID;
+  for (uint32_t i = 0; i < c->vary.count; i++)
+    drawn = drawn || strncmp(c->vary.items[i], "seed=", 5) == 0;
+  return drawn;
+}
+
+static void print_statistics(const SweepCommand* c) {
+  uint64_t seen = 0;
+  for (uint32_t i = 0; i < slt_measures_count(c->measures); i++)
+    seen = c->tallies[i].count > seen ? c->tallies[i].count : seen;
+  // what was there before --resume, or came from other processes, is in the rows alone
+  if (seen < 2 || seen + c->failed < c->done) return;
+  bool drawn = is_drawn(c);
+  fprintf(stderr, "%-20s %12s %12s %12s %12s%s\n", "measure", "mean", "deviation", "least",
+          "greatest", drawn ? "  95 % of the mean" : "");
+  for (uint32_t i = 0; i < slt_measures_count(c->measures); i++) {
+    SltSummary s = slt_tally_summary(&c->tallies[i], 0.95);
+    if (c->tallies[i].count < 2) continue;
+    cli_print(stderr, "%-20s %12.6g %12.4g %12.6g %12.6g", slt_measures_name(c->measures, i),
+              s.mean, s.deviation, s.least, s.greatest);
+    if (drawn && isfinite(s.half_width)) fprintf(stderr, "  +- %.3g", s.half_width);
+    fputc('\n', stderr);
+  }
+}
+
 static void print_summary(const SweepCommand* c, double wall) {
   char digest[SLT_DIGEST_TEXT];
   slt_sweep_text_digest(c->text, digest);
@@ -374,6 +404,7 @@ static void print_summary(const SweepCommand* c, double wall) {
   if (c->failed) fprintf(stderr, ", %llu failed", (unsigned long long)c->failed);
   fputc('\n', stderr);
   if (c->failed) cli_print(stderr, "  first: %s\n", c->first_failure);
+  print_statistics(c);
   const char* path = c->output ? c->output : c->csv_path;
   if (strcmp(path, "-") != 0) fprintf(stderr, "rows: %s\n", path);
   fprintf(stderr, "digest: %s\n", digest);
@@ -413,6 +444,8 @@ SltSweepOptions sweep_options(const SweepCommand* c) {
 /// `cluster` NULL: this process alone.
 static int run_sweep(SweepCommand* c, Cluster* cluster) {
   SltSweepOptions options = sweep_options(c);
+  c->tallies = calloc(slt_measures_count(c->measures) + 1, sizeof *c->tallies);
+  if (!c->tallies) return out_of_memory();
   options.on_row = take_row;
   options.cancel = is_cancelled;
   options.user = c;
@@ -484,6 +517,7 @@ int command_sweep(int argc, char** argv) {
   }
   output_close(&c.csv);
   slt_sweep_text_free(c.text);
+  free(c.tallies);
   slt_measures_free(c.measures);
   slt_design_free(c.design);
   trial_close(&c.trial);

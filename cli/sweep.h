@@ -7,6 +7,8 @@
 #include "cluster.h"
 #include "experiment.h"
 
+#include <saltus/saltus_world.h>
+
 typedef struct SweepCommand {
   Trial trial;
   CliTexts vary, correlate;
@@ -27,6 +29,7 @@ typedef struct SweepCommand {
   Output csv;
   Progress progress;
   uint64_t done, failed;
+  SltTally* tallies;  // of the measures, over the members that this process has run
   char first_failure[300];
 } SweepCommand;
 

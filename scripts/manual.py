@@ -32,7 +32,7 @@ CHAPTERS = [
 NAMES = {"README.md": "index", "models/README.md": "gallery", "docs/README.md": "contents"}
 PICTURE_SECONDS = 60
 MADE = "made/"  # links to what is made here
-SEARCHED = 3000  # characters of a section that the search knows
+SEARCHED = 12000  # characters of a section that the search knows
 
 
 def page_name(path):

@@ -1,31 +1,64 @@
-// Search over the headings and first words of every section; all words must occur.
+// Search over the headings and texts of every section. Sections that have all words come first, by where the words stand; where none
+// has all of them, those that have most.
 const field = document.getElementById("search");
 const found = document.getElementById("found");
+const SKIPPED = new Set(["a", "an", "and", "at", "can", "do", "does", "for", "from", "how", "i", "in", "is", "it", "my", "of", "on", "or",
+  "the", "to", "what", "with"]);
 
-function score(entry, words) {
+/// The beginning of a word that its other forms have too: "stopping", "stopped" and "stops" are found by "stop".
+function stem(word) {
+  const cut = word.replace(/(?:ing|ed|es|s)$/, "");
+  if (cut.length < 3 || cut === word) return word;
+  return /([b-df-hj-np-tv-z])\1$/.test(cut) && cut.length > 4 ? cut.slice(0, -1) : cut;
+}
+
+function wordsOf(text) {
+  const words = text.toLowerCase().split(/[\s,;?]+/).filter(Boolean);
+  const telling = words.filter((word) => !SKIPPED.has(word));
+  return (telling.length ? telling : words).map(stem);
+}
+
+function weight(text, word) {
+  const at = text.indexOf(word);
+  if (at < 0) return 0;
+  return at === 0 || /[^\p{L}\d_]/u.test(text[at - 1]) ? 2 : 1; // a word that begins so, or has it inside
+}
+
+/// How many of the words a section has, and how well.
+function rank(entry, words) {
   const heading = entry.h.toLowerCase();
   const text = entry.t.toLowerCase();
-  let sum = 0;
+  let count = 0;
+  let sum = entry.u.startsWith("howdoi") ? 0.5 : 0;
   for (const word of words) {
-    const inHeading = heading.indexOf(word);
-    if (inHeading < 0 && text.indexOf(word) < 0) return 0;
-    sum += inHeading === 0 ? 5 : inHeading > 0 ? 3 : 1;
+    const inHeading = weight(heading, word);
+    const inText = weight(text, word);
+    if (inHeading + inText > 0) count++;
+    sum += 3 * inHeading + inText;
   }
-  return sum;
+  return [count, sum];
 }
 
 function show() {
-  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(field.value);
   found.textContent = "";
   if (!words.length) return;
-  const hits = INDEX.map((entry) => [score(entry, words), entry]).filter((hit) => hit[0] > 0);
-  hits.sort((a, b) => b[0] - a[0]);
-  for (const [, entry] of hits.slice(0, 20)) {
+  const ranked = INDEX.map((entry) => [...rank(entry, words), entry]).filter((hit) => hit[0] > 0);
+  const most = Math.max(0, ...ranked.map((hit) => hit[0]));
+  const hits = ranked.filter((hit) => hit[0] === most).sort((a, b) => b[1] - a[1]);
+  if (hits.length && most < words.length) {
+    const note = document.createElement("small");
+    note.textContent = `No section has all ${words.length} words.`;
+    found.append(note);
+  }
+  for (const [, , entry] of hits.slice(0, 20)) {
     const link = document.createElement("a");
     link.href = entry.u;
     link.textContent = entry.h;
     const where = document.createElement("small");
-    const at = Math.max(0, entry.t.toLowerCase().indexOf(words[0]) - 30);
+    const text = entry.t.toLowerCase();
+    const first = words.map((word) => text.indexOf(word)).find((at) => at >= 0) ?? 0;
+    const at = Math.max(0, first - 30);
     where.textContent = entry.u.split(".html")[0] + ": " + entry.t.slice(at, at + 90);
     link.append(where);
     found.append(link);

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,48 @@ PAGES = ["docs/tutorial.md", "docs/howdoi.md", "docs/finding-events.md", "docs/m
 TASKS = 60
 STEPS = 10
 WITHOUT_EXAMPLE = "slt_sim_exchange_"  # for importers of model exchange; fmi/ is their example
+
+
+ELSEWHERE = {"docs/diagnostics.md": "script.diagnostics", "docs/grammar.md": "script.grammar_ll2", "docs/python.md": "python.docs",
+             "docs/rules.md": "script.rules_docs"}  # pages whose other blocks have a test of their own
+SHOWN = ("text", "json")  # files and drawings
+QUERIES = (("how do I stop the run", "howdoi.html#19"), ("zero-order hold", "howdoi.html#5"), ("overlay plots", "howdoi.html#60"),
+           ("log scale", "howdoi.html#61"), ("sensitivities", "experiments.html#sensitivities"), ("impatient customers", "queueing.html"),
+           ("continuing a run with another parameter", "howdoi.html#52"), ("why did it not happen", "howdoi.html#70"),
+           ("assert", "howdoi.html#20"), ("E0203", "diagnostics.html#e0203"))
+ASK = """
+const words = process.argv.slice(2), element = () => ({children: [], append(x) { this.children.push(x); }, addEventListener() {}});
+const field = element(), found = element();
+globalThis.document = {getElementById: (id) => id === "search" ? field : found, createElement: element};
+const fs = require("fs"), text = ["search-index.js", "search.js"].map((name) => fs.readFileSync(name, "utf8")).join("\\n");
+const show = new Function(text + "; return show;")();
+for (const word of words) { field.value = word; found.children = []; show(); console.log(found.children.map((c) => c.href ?? "").join(" ")); }
+"""
+
+
+def check_search(folder):
+    """What newcomers ask for is among the first three answers; nothing where node is not installed."""
+    if not shutil.which("node"):
+        return
+    done = subprocess.run(["node", "-e", ASK, "-", *(query for query, _ in QUERIES)], cwd=folder, capture_output=True, text=True,
+                          timeout=60, check=False)
+    if done.returncode != 0:
+        yield f"the search fails:\n{done.stderr}"
+        return
+    for (query, wanted), line in zip(QUERIES, done.stdout.split("\n")):
+        answers = [answer for answer in line.split(" ") if answer][:3]
+        if not any(answer.startswith(wanted) for answer in answers):
+            yield f"the search for `{query}` does not lead to {wanted} but to {answers}"
+
+
+def check_tried():
+    """Every block of every page is tried by a test, or says why not."""
+    for path in ["README.md", "models/README.md", "examples/README.md", *glob.glob(os.path.join(readme.saltus_run.SOURCE, "docs", "*.md"))]:
+        page = os.path.relpath(path, readme.saltus_run.SOURCE) if os.path.isabs(path) else path
+        for block in readme.blocks(readme.read(page)):
+            tried = page in readme.PAGES + PAGES and block.kind in ("lisma", "console", "c")
+            if not (tried or page in ELSEWHERE or block.kind in SHOWN or "file" in block.notes or block.notes.get("not run")):
+                yield f"{page}:{block.line}: no test tries this block, and it does not say why"
 
 
 def count(page, pattern, least):
@@ -100,6 +143,7 @@ def build():
             yield f"{script} fails:\n{done.stderr}"
             return
         yield from check_html(folder)
+        yield from check_search(folder)
         if drawn:
             yield from check_gallery(folder)
 
@@ -115,6 +159,7 @@ def main():
     messages += count("docs/tutorial.md", r"^## \d+\. ", STEPS)
     for header in ("saltus", "saltus_rt", "saltus_rules", "saltus_world", "saltus_experiment"):
         messages += check_functions(f"include/saltus/{header}.h")
+    messages += check_tried()
     messages += build()
     for message in messages:
         print(message)

@@ -19,7 +19,7 @@ A comment just before a block says more about it:
   <!-- warning: W0520 --> the model is accepted with this warning
   <!-- status: 3 -->      the last command must end with this status
   <!-- needs: COMMAND --> where the command fails (a library is missing), the block is only read
-  <!-- not run -->        only to be read
+  <!-- not run: WHY -->   only to be read
 
 Pictures in docs/img are those that the commands of their page write: `readme.py --update PAGE...` keeps them.
 Links between the pages, and to places in them, must lead somewhere.
@@ -39,7 +39,7 @@ import saltus_run  # noqa: E402
 import suite  # noqa: E402
 import svg_same  # noqa: E402
 
-PAGES = ["README.md", "docs/fmi.md", "docs/rules.md", "docs/workbench.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
+PAGES = ["README.md", "docs/cdcsis.md", "docs/editors.md", "docs/fmi.md", "docs/rules.md", "docs/workbench.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
          "docs/command-line.md", "docs/transitions.md", "docs/experiments.md", "docs/queueing.md", "examples/README.md"]
 LINKED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/README.md",
           "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
