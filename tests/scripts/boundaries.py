@@ -106,6 +106,7 @@ class Boundaries(cli_case.CliCase):
     def test_absent_initial_values_are_told_once(self):
         cases = (("x' = 1;", ["x"]), ("z' = x; x' = 1; x(t0) = 0;", ["z"]), ("b' = a; a' = 1;", ["b", "a"]),
                  ("x'' = -x; x(t0) = 1;", []), ("x' = v; x = sin(time);", []), ("x' = 1; at 0 { set x = 3; }", []),
+                 ("x' = 1; at 0 { set x = 0; }", []), ("x' = 1; at 1 { set x = 0; }", ["x"]),
                  ("n(t0) = 0; at 1 { set n = 1; }", []), ("for i = 1:9 { x_[i]' = 1; }", [f"x_{i}" for i in range(1, 6)]))
         for text, names in cases:
             _, _, err = self.run_model(text + "\n")

@@ -7,6 +7,7 @@ The `expect` lines are described in models/README.md. Arguments, if any, name th
 import concurrent.futures
 import glob
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -20,7 +21,8 @@ def check_model(path):
     messages, count = [], 0
     name = os.path.basename(path)
     status, out, errors = saltus_run.command("check", path)
-    if status != 0 or "warning" in (out + errors).lower():
+    said = re.findall(r"(?:error|warning)\[(\w+)\]", errors)
+    if status != 0 and not said or any(code[1:3] != "08" for code in said):  # what runs say is for the expectations
         messages.append(f"{name}: `saltus check` complains ({status}):\n{out}{errors}")
         if status != 0:
             return 0, messages

@@ -138,6 +138,14 @@ void events_warn_of_absent_starts(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->start_count; i++) {
     sim->values.given[sim->model->vars[sim->model->starts[i].var].env] = 1;
   }
+  // what an `at` of the start has set is given too
+  for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
+    const ModelSchedule* schedule = &sim->model->schedules[i];
+    for (uint32_t k = 0; k < schedule->action_count; k++) {
+      if (sim->instant.schedules[i].start != sim->core.t) break;
+      sim->values.given[sim->model->actions[schedule->action_begin + k].env] = 1;
+    }
+  }
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     if (!begins_unset(sim, v, sim->values.given)) continue;
     const ModelVar* var = &sim->model->vars[v];
