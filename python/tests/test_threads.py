@@ -4,6 +4,7 @@
 import gc
 import multiprocessing
 import os
+import pickle
 import random
 import resource
 import signal
@@ -15,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import saltus
-from common import BALL, HEATER, JUMPER, ROW
+from common import BALL, HEATER, JUMPER, ROW, SOURCE
 
 ENDLESS = "x' = y; y' = -x; x(t0) = 1; y(t0) = 0;"
 
@@ -55,12 +56,12 @@ class Threads(unittest.TestCase):
         """A thousand calls of all kinds from four threads; nothing but the exceptions that are meant to come."""
         texts = [BALL, HEATER, JUMPER, ROW, ENDLESS, "x' = x * x; x(t0) = 1;", "x' = ;"]
         shared = {"models": [saltus.load(t) for t in texts[:-1]], "sims": [], "kept": [], "results": []}
-        expected = (ValueError, TypeError, RuntimeError, KeyError, IndexError, saltus.SaltusError)
+        expected = (ValueError, TypeError, RuntimeError, KeyError, IndexError, FileNotFoundError, saltus.SaltusError)
         wrong: list[BaseException] = []
 
         def call(r):
             model = r.choice(shared["models"])
-            kind = r.randrange(14)
+            kind = r.randrange(18)
             if kind == 0:
                 shared["models"][r.randrange(len(shared["models"]))] = saltus.load(r.choice(texts))
             elif kind == 1:
@@ -95,6 +96,17 @@ class Threads(unittest.TestCase):
             elif kind == 13:
                 shared["kept"].clear()
                 gc.collect()
+            elif kind == 14:
+                model.sweep({r.choice(["e", "T", "C", "none"]): r.choice(["0.5:0.9:4", [], [1, float("nan")], 3])},
+                            {"end": r.choice(["end(y)", "max(x)", "no("])}, until=1, jobs=r.choice([1, 2]))
+            elif kind == 15:
+                model.sens({"end": r.choice(["end(y)", "end(x)", "mean(n)"])}, [r.choice(["e", "T", "C", "none"])], until=0.3)
+            elif kind == 16:
+                pickle.loads(pickle.dumps(r.choice([model, *shared["results"][-3:]])))
+            elif kind == 17:
+                rules = saltus.load_rules(SOURCE / "models" / "rules" / r.choice(["room.rules.md", "none.rules.md"]))
+                rules.write(r.choice(["lisma", "explanation", "no"]))
+                rules.cyclic(0.1).cycle()
 
         def work(seed):
             r = random.Random(seed)
