@@ -485,6 +485,27 @@ experiment { end = 2; rtol = 1e-8; }
             self.assertGreater(row["y"] - row["s"], -1e-6)
         self.assertAlmostEqual(rows[-1]["y"], rows[-1]["s"], delta=1e-6)
 
+    def test_a_closed_contact_opens_where_the_bodies_are_taken_apart(self):
+        # by a reset of either of them, by a switch, in a stack; in any unit of length
+        for unit in (1, 1e-9, 1e6):
+            g = 9.81 * unit
+            body = f"y' = v; v' = {-g!r} + N; y(t0) = 0; v(t0) = 0; contact c {{ gap = y - f; force = N; }}\n"
+            above = f"z' = w; w' = {-g!r} + M; z(t0) = 0; w(t0) = 0; contact d {{ gap = z - y; force = M; }}\n"
+            away = 2 * unit
+            for text, y in ((body + f"f(t0) = 0; at 1 {{ set f = {-away!r}; }}", -0.05 * g),
+                            (body + f"f = if(time < 1, 0, {-away!r});", -0.05 * g),
+                            (body + f"f(t0) = 0; at 1 {{ set y = {away!r}; }}", away - 0.05 * g),
+                            (body.replace("+ N;", "+ N - M;") + above + f"f = if(time < 1, 0, {-away!r});",
+                             -0.05 * g)):
+                rows, _, _ = self.run_model(text, "--until", "1.31622776601684", "--out", "y,v,N")
+                self.assertAlmostEqual(rows[-1]["y"] / unit, y / unit, delta=1e-6, msg=text)
+                self.assertEqual(rows[-1]["N"], 0)
+        # bodies that are pushed into each other are an error
+        self.write("model.lisma", body + "f(t0) = 0; at 1 { set f = 1e6; }")
+        message = self.saltus("run", "model.lisma", "--until", "2", "-o", "rows.csv").err
+        self.assertIn("E0821", message)
+        self.assertIn("`y - f = 0` (line 1) is off by -1000000, with y = 0", message)
+
     def test_what_follows_from_impacts_ends_with_them(self):
         # a cabin with a brake bounces to rest at its upper stop; the brake changes its direction at every bounce
         # and between them, and its changes accumulate where the bounces do

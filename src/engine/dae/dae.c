@@ -267,9 +267,10 @@ SltStatus eng_dae_enter(EngSim* sim) {
   dae_release_complementary(sim);
   SltStatus status = make_consistent(sim);
   if (status != SLT_ERR_STRUCTURE || !sim->dae.tentative) return status;
-  // another position of the switches may do: the values as they are say which
+  // another position of the switches or another state may do: the values as they are say which
   sim->dae.contradicts = true;
   sim->error.status = SLT_OK;
+  if (!sim->dae.initial) dae_pull_apart(sim);
   eng_bind(sim);
   return SLT_OK;
 }

@@ -18,7 +18,7 @@
 #define HALVINGS_MAX 20
 #define FULL_MAX     60u  // equations; more are eliminated as a sparse system
 #define SINGULAR     1e-13
-#define LAST_IMPACT  1e-6  // of the scale of what jumps: impulses that an arc within rounding leaves
+#define LAST_IMPACT  1e-5  // of the scale of what jumps: impulses that an arc within rounding leaves
 
 /// Contacts that repeat each other need the whole matrix to find its rank.
 static bool is_full(const ModelImplicit* im) {
@@ -444,4 +444,27 @@ SltStatus dae_reinitialise(EngSim* sim, double distance) {
   if (!meant && distance <= tolerable) correct_values(sim, distance <= DAE_ROUNDING);
   publish_guards(sim);
   return SLT_OK;
+}
+
+void dae_pull_apart(EngSim* sim) {
+  EngDae* dae = &sim->dae;
+  EngError contradiction = sim->error;
+  Jump s = jump_begin(sim);
+  // levels ascend: the first one stays
+  for (uint32_t i = s.im->constraint_count; i-- > 0;) {
+    s.hidden_row[s.im->rows[i].equation] = i;
+  }
+  find_scales(sim, &s);
+  bool solved = evaluate(sim, &s, s.value) > 0.0 && factor(sim, &s) >= 0 && solve_step(&s);
+  num_square_free(s.square);
+  sim->error = contradiction;
+  if (!solved) return;
+  memcpy(s.total, s.delta, s.e * sizeof *s.total);
+  measure_rounding(sim, &s);
+  memset(dae->impulse, 0, s.im->quantity_count * sizeof *dae->impulse);
+  for (uint32_t k = 0; k < s.e; k++) {
+    if (fabs(s.total[k]) > s.work[k]) dae->impulse[s.column_quantity[k]] = s.total[k];
+  }
+  dae->impulsive = true;
+  publish_guards(sim);
 }

@@ -331,7 +331,10 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
       eng_trace_mythical(sim, first_record);
       return SLT_OK;
     }
-    SLT_TRY(events_make_candidate(sim));
+    sim->dae.tentative = true;
+    SltStatus status = events_make_candidate(sim);
+    sim->dae.tentative = false;
+    SLT_TRY(status);
     if (sim->dae.contradicted != MODEL_NONE) {
       // no equations hold here, and the signs of what is infinite say where to go
       bool found = false;
@@ -345,10 +348,11 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
     if (followed > 0) continue;
     // the next round would ask the same guards about the same values
     events->quiet = quiet && !sim->detect.has_pre;
-    if (quiet) break;
+    if (quiet && !sim->dae.contradicts) break;
     uint32_t next_first = eng_trace_count(sim);
     uint32_t fired = 0;
     SLT_TRY(reject_candidate(sim, from, first_record, *iteration, &fired));
+    if (fired == 0 && sim->dae.contradicts) return sim->error.status = SLT_ERR_STRUCTURE;
     if (fired == 0) break;
     first_record = next_first;
   }

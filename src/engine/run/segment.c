@@ -392,7 +392,10 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     if (status >= 0) return SLT_OK;
     if (sim->error.status < 0) return status;
     if (status == SLT_ERR_STEP) {
-      sim->stepper->control.h_next = sim->core.t_event - sim->stepper->t;
+      attempt.bound = sim->core.t_event - sim->stepper->t;
+      // a run as old as this does not move in far longer steps
+      double longest = fmax(attempt.bound, sim->stepper->t - sim->options.t_start);
+      sim->stepper->control.h_next = fmin(sim->stepper->control.h_next, longest);
       continue;
     }
     double h = sim->stepper->trial.h;
