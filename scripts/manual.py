@@ -32,6 +32,7 @@ CHAPTERS = [
 NAMES = {"README.md": "index", "models/README.md": "gallery", "docs/README.md": "contents"}
 PICTURE_SECONDS = 60
 MADE = "made/"  # links to what is made here
+SECTIONS_LISTED = 12  # a page with so many sections has a list of them
 SEARCHED = 12000  # characters of a section that the search knows
 
 
@@ -99,7 +100,7 @@ FRAME = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="stylesheet" href="style.css"></head>
 <body><nav><a class="name" href="index.html">Saltus</a>
 <input id="search" type="search" placeholder="Search the manual" autocomplete="off" aria-label="Search the manual">
-<div id="found"></div>{contents}</nav><main>{body}{turn}</main>
+<div id="found"></div><details id="chapters" open><summary>All pages</summary>{contents}</details></nav><main>{body}{turn}</main>
 <script src="search-index.js"></script><script src="search.js"></script></body></html>
 """
 
@@ -123,6 +124,16 @@ def contents(site, current):
                 out.append(f'<li{mark}><a href="{site.pages[path]}">{html.escape(name_of(path))}</a></li>')
         out.append("</ul>")
     return "".join(out)
+
+
+def on_this_page(body):
+    """A list of the sections, folded up, under the title of a page that has many."""
+    headings = re.findall(r'<h([23]) id="([^"]*)">(.*?)</h\1>', body, re.S)
+    if len(headings) < SECTIONS_LISTED:
+        return body
+    lines = [f'<li class="level{level}"><a href="#{anchor}">{re.sub("<[^>]*>", "", words)}</a></li>' for level, anchor, words in headings]
+    listed = f'<details class="sections"><summary>On this page ({len(headings)})</summary><ul>{"".join(lines)}</ul></details>'
+    return re.sub(r"(</h1>)", lambda match: match.group(1) + listed, body, count=1)
 
 
 NOTE = "\x01"  # stands for what a comment before a block of code says about it
@@ -342,7 +353,7 @@ def build(out, program):
         if path == "models/README.md" and program:
             body = gallery(site, program, body)
         index += entries(address, body)
-        body = site.rewrite(path, body)
+        body = site.rewrite(path, on_this_page(body))
         with open(os.path.join(out, address), "w", encoding="utf-8") as file:
             file.write(FRAME.format(title=html.escape(title_of(text)), contents=contents(site, path), body=body,
                                     turn=turn(site, path)))

@@ -36,6 +36,22 @@ try() {
       python3 "$root/tests/scripts/$script.py" >"$out/$1/$script.txt" 2>&1 || { tail -30 "$out/$1/$script.txt"; exit 1; }
     tail -1 "$out/$1/$script.txt"
   done
+  same_bits "$1"
+}
+
+# name: every row and event of the gallery is the same to the last bit as with the first target of this call
+same_bits() {
+  rm -f "$out/$1/bits.txt"
+  for model in "$root"/models/*.lisma "$root"/models/*/*.lisma "$root"/models/*/*.rules.md; do
+    case $model in */parts/*) continue ;; esac
+    rm -f "$out/$1/rows.csv" "$out/$1/events.jsonl"
+    status=0
+    "$out/$1/started" run "$model" --quiet --native off -o "$out/$1/rows.csv" --events "$out/$1/events.jsonl" >/dev/null 2>&1 || status=$?
+    echo "$(basename "$model") $status $(cat "$out/$1/rows.csv" "$out/$1/events.jsonl" 2>/dev/null | sha256sum)" >>"$out/$1/bits.txt"
+  done
+  [ -n "${first:-}" ] || first=$1
+  cmp "$out/$first/bits.txt" "$out/$1/bits.txt"
+  echo "$(wc -l <"$out/$1/bits.txt") runs of $1 with the bits of $first"
 }
 
 # name, system, machine, compiler, archiver: with SuiteSparse in a prefix and nothing else

@@ -32,20 +32,23 @@ python_packages() {
 }
 
 missing=""
+optional=""
 need() { missing="$missing $1"; }
+# what the build does without where nobody can install it
+want() { optional="$optional $1"; }
 
 for group in "${@:-build}"; do
   case "$group" in
     build)
       have_program cc && have_header stdio.h || need build-essential
       have_program cmake || need cmake
-      have_program ninja || need ninja-build
+      have_program ninja || want ninja-build
       have_program pkg-config || need pkg-config
       have_header suitesparse/klu.h || have_header klu.h || need libsuitesparse-dev
-      have_header zlib.h || need zlib1g-dev
+      have_header zlib.h || want zlib1g-dev
       ;;
     pictures)
-      have_header cairo/cairo.h || need libcairo2-dev
+      have_header cairo/cairo.h || want libcairo2-dev
       ;;
     test)
       have_header cmocka.h || need libcmocka-dev
@@ -112,7 +115,14 @@ for group in "${@:-build}"; do
       ;;
   esac
 done
-[ -n "$missing" ] || exit 0
+[ -n "$missing$optional" ] || exit 0
+
+can_install() { have_program apt-get && { [ "$(id -u)" = 0 ] || have_program sudo; }; }
+if [ -z "$missing" ] && ! can_install; then
+  echo "setup: going on without$optional (optional; these are Debian's names)"
+  exit 0
+fi
+missing="$missing$optional"
 
 if ! have_program apt-get; then
   echo "setup: missing here:$missing (these are Debian's names; install them and try again)" >&2

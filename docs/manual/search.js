@@ -67,3 +67,5 @@ function show() {
 }
 
 field.addEventListener("input", show);
+// on a narrow screen the page comes first
+if (globalThis.matchMedia?.("(max-width: 52rem)").matches) document.getElementById("chapters").open = false;

@@ -3,7 +3,7 @@
 // A picture for the terminal: braille patterns give two by four dots per character. Where several
 // lines share a panel and there are no colours, or only plain letters are wanted, each line gets a
 // mark of its own instead.
-#include "record/figure.h"
+#include "record/figure_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #define WIDTH_MAX   1000
 #define HEIGHT_MAX  500
 #define PANEL_LEAST 5
+#define RIGHT_MAX   10  // characters of a number on the right
 #define NO_SERIES   0xff
 
 static const char marks[] = "*+ox#@%&=~";
@@ -25,11 +26,11 @@ typedef struct Cell {
 
 /// Letters of frames.
 typedef struct Glyphs {
-  const char *bar, *tick_left, *corner, *tick_down, *dash, *fast, *swatch;
+  const char *bar, *tick_left, *tick_right, *corner, *tick_down, *dash, *fast, *swatch;
 } Glyphs;
 
-static const Glyphs boxes = {"│", "┤", "└", "┬", "─", "▒", "━━"};
-static const Glyphs letters = {"|", "+", "+", "+", "-", "%", "--"};
+static const Glyphs boxes = {"│", "┤", "├", "└", "┬", "─", "▒", "━━"};
+static const Glyphs letters = {"|", "+", "+", "+", "+", "-", "%", "--"};
 
 typedef struct TextPlot {
   const Figure* figure;
@@ -41,7 +42,9 @@ typedef struct TextPlot {
   uint32_t label, width;  // characters of the labels on the left, and of the panel
   uint32_t height;        // of one panel
   Cell* cells;            // of one panel, row by row
+  uint32_t right;         // characters of the axis on the right; 0 where no panel has one
   AxisTicks* ticks;       // scratch
+  AxisTicks* right_ticks;
 } TextPlot;
 
 typedef struct Dot {
@@ -171,7 +174,7 @@ static void draw_series(const TextPlot* p, const FigurePanel* panel, const Figur
   }
 }
 
-static void draw_marks(const TextPlot* p, const FigurePanel* panel) {
+static void dot_marks(const TextPlot* p, const FigurePanel* panel) {
   for (uint32_t i = 0; panel->has_time && i < p->figure->mark_count; i++) {
     double x = axis_position(&panel->axes[AXIS_X], p->figure->marks[i]);
     if (!(x >= 0.0) || !(x <= 1.0)) continue;
@@ -189,7 +192,8 @@ static void write_braille(Sink* sink, uint8_t dots) {
   sink_bytes(sink, text, sizeof text);
 }
 
-static void write_cells(const TextPlot* p, const Cell* row) {
+/// Returns how many characters were written.
+static uint32_t write_cells(const TextPlot* p, const Cell* row) {
   uint32_t used = p->width;
   while (used > 0 && row[used - 1].dots == 0)
     used--;
@@ -210,6 +214,7 @@ static void write_cells(const TextPlot* p, const Cell* row) {
     }
   }
   if (colour != NO_SERIES) end_colour(p);
+  return used;
 }
 
 /// What stands above a panel: the mark and the name of each line.
@@ -248,29 +253,42 @@ static uint32_t tick_row(const TextPlot* p, double at) {
 }
 
 /// Text of the mark in a row; NULL: none is there.
-static const char* row_text(const TextPlot* p, uint32_t row) {
-  for (uint32_t i = 0; i < p->ticks->count; i++) {
-    const AxisTick* tick = &p->ticks->ticks[i];
+static const char* row_text(const TextPlot* p, const AxisTicks* ticks, uint32_t row) {
+  for (uint32_t i = 0; i < ticks->count; i++) {
+    const AxisTick* tick = &ticks->ticks[i];
     if (!tick->minor && tick_row(p, tick->at) == row) return tick->text;
   }
   return NULL;
 }
 
+/// The axis on the right, behind a row of which `used` characters are written.
+static void write_right(const TextPlot* p, uint32_t row, uint32_t used) {
+  const char* text = row_text(p, p->right_ticks, row);
+  repeat(p->sink, " ", p->width - used);
+  sink_c(p->sink, text ? p->glyphs->tick_right : p->glyphs->bar);
+  if (!text) return;
+  sink_char(p->sink, ' ');
+  write_name(p->sink, plot_clip(str_from_c(text), p->right - 2));
+}
+
 static void write_panel(TextPlot* p, const FigurePanel* panel) {
   memset(p->cells, 0, (size_t)p->width * p->height * sizeof *p->cells);
   p->braille = !p->figure->ascii && (p->colour || panel->line_count == 1);
-  draw_marks(p, panel);
+  dot_marks(p, panel);
   for (uint32_t i = 0; i < panel->line_count; i++)
     draw_series(p, panel, &panel->lines[i], p->colour ? panel->lines[i].colour : i);
   write_legend(p, panel);
   p->ticks->count = 0;
   if (!panel->space) axis_ticks(&panel->axes[AXIS_Y], y_tick_count(p->height), true, p->ticks);
+  bool right = panel_has_right(panel);
+  if (right) axis_ticks(&panel->axes[AXIS_Y2], y_tick_count(p->height), true, p->right_ticks);
   for (uint32_t row = 0; row < p->height; row++) {
-    const char* text = row_text(p, row);
+    const char* text = row_text(p, p->ticks, row);
     write_label(p, str_from_c(text ? text : ""));
     sink_char(p->sink, ' ');
     sink_c(p->sink, text ? p->glyphs->tick_left : p->glyphs->bar);
-    write_cells(p, p->cells + (size_t)row * p->width);
+    uint32_t used = write_cells(p, p->cells + (size_t)row * p->width);
+    if (right) write_right(p, row, used);
     sink_char(p->sink, '\n');
   }
 }
@@ -387,6 +405,21 @@ static uint32_t label_width(const TextPlot* p) {
   return widest;
 }
 
+/// Characters of the axis on the right: its line, a blank and the longest number.
+static uint32_t right_width(const TextPlot* p) {
+  uint32_t widest = 0;
+  for (uint32_t i = 0; i < p->figure->panel_count; i++) {
+    const FigurePanel* panel = &p->figure->panels[i];
+    if (!panel_has_right(panel)) continue;
+    axis_ticks(&panel->axes[AXIS_Y2], y_tick_count(p->height), true, p->right_ticks);
+    for (uint32_t k = 0; k < p->right_ticks->count; k++) {
+      uint32_t length = utf8_count(str_from_c(p->right_ticks->ticks[k].text));
+      if (length > widest) widest = length;
+    }
+  }
+  return widest ? 2 + (widest < RIGHT_MAX ? widest : RIGHT_MAX) : 0;
+}
+
 static uint32_t bounded(double wanted, uint32_t otherwise, uint32_t least, uint32_t most) {
   if (!isfinite(wanted) || wanted <= 0.0) return otherwise;
   return wanted < least ? least : wanted > most ? most : (uint32_t)wanted;
@@ -407,7 +440,8 @@ static void layout(TextPlot* p) {
   p->label = label_width(p);
   if (p->label > width / 3) p->label = width / 3;
   // two characters of axis on the left, one free on the right against wrapping terminals
-  p->width = width - p->label - 3;
+  p->right = right_width(p);
+  p->width = width - p->label - 3 - p->right;
 }
 
 static void write_space_names(const TextPlot* p, const FigurePanel* panel) {
@@ -425,7 +459,8 @@ SltStatus figure_text(const Figure* figure, Sink* sink, Arena* arena) {
                 .sink = sink,
                 .arena = arena,
                 .colour = figure->colour,
-                .ticks = ARENA_NEW(arena, AxisTicks)};
+                .ticks = ARENA_NEW(arena, AxisTicks),
+                .right_ticks = ARENA_NEW(arena, AxisTicks)};
   layout(&p);
   p.cells = ARENA_ARRAY(arena, Cell, (size_t)p.width * p.height);
   uint32_t* states = ARENA_ARRAY(arena, uint32_t, p.width);

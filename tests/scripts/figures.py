@@ -37,6 +37,7 @@ CASES = {
     "plain.txt": ["--size", "72:20"],
     "ascii.txt": ["--size", "60:12", "--ascii", "--panel", "h", "--marks", "pump"],
     "phase.txt": ["--phase", "h,T", "--size", "50:14"],
+    "right.txt": ["--panel", "h", "--y2", "T", "--size", "60:12"],
 }
 
 
