@@ -34,28 +34,28 @@ static Str source_text(const Model* model, Span span, Arena* arena) {
   return text_str(&text);
 }
 
-static Str atoms_text(const Model* model, const ModelGuard* guard, Arena* arena) {
-  TextBuffer text = {.arena = arena};
-  for (uint32_t i = 0; i < guard->atom_count; i++) {
-    if (i) text_append_c(&text, ", ");
-    text_append(&text, graph_words(model->atoms[guard->atoms[i]].written->text, arena));
-  }
-  return text_str(&text);
-}
-
-/// Whether a guard holds while none of its relations does.
-static bool holds_without(const Model* model, const ModelGuard* guard, Arena* arena) {
-  double* env = ARENA_ARRAY(arena, double, model->env_count);
-  double* regs = ARENA_ARRAY(arena, double, model->scratch_regs);
-  ModelContext context = {.tables = model->tables};
-  return model_term_value(&guard->term, &context, model->numbers, env, 0.0, regs) != 0.0;
+/// What a relation says that is the negation of another one; empty for others.
+static Str negated_text(Str text) {
+  const Str prefix = STR_LIT("not (");
+  if (text.length <= prefix.length + 1 || memcmp(text.data, prefix.data, prefix.length) != 0)
+    return (Str){NULL, 0};
+  return (Str){text.data + prefix.length, text.length - prefix.length - 1};
 }
 
 /// A guard that stands nowhere in the text.
 static Str guard_text(const Model* model, const ModelGuard* guard, Arena* arena) {
-  Str atoms = atoms_text(model, guard, arena);
-  if (guard->atom_count == 0 || !holds_without(model, guard, arena)) return atoms;
-  return str_format(arena, guard->atom_count > 1 ? "none of %.*s" : "not %.*s", STR_ARGS(atoms));
+  TextBuffer text = {.arena = arena};
+  bool none = guard->atom_count > 0;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    none &= negated_text(model->atoms[guard->atoms[i]].written->text).length > 0;
+  }
+  if (none) text_append_c(&text, guard->atom_count > 1 ? "none of " : "not ");
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    Str written = model->atoms[guard->atoms[i]].written->text;
+    if (i) text_append_c(&text, ", ");
+    text_append(&text, graph_words(none ? negated_text(written) : written, arena));
+  }
+  return text_str(&text);
 }
 
 /// "sets v, n": targets of the actions of a transition and of the state it leads to.
@@ -166,7 +166,7 @@ static void build(SltGraph* g) {
     }
     g->graph.switches[g->graph.switch_count++] =
         (GraphSwitch){.name = automaton->name,
-                      .text = atoms_text(model, automaton->condition, &g->arena),
+                      .text = guard_text(model, automaton->condition, &g->arena),
                       .line = automaton->line};
   }
 }
