@@ -602,6 +602,7 @@ static int run_and_report(Run* run) {
   run->row_period = isnan(every) ? (run->t_end - run->t_start) / samples : every;
   if (run->options.realtime > 0.0) slt_recorder_on_row(run->recorder, on_row, run);
   SltStatus status = replay_run(&run->replay, run->sim, run->recorder, run->t_end);
+  if (status >= 0) slt_sim_conclude(run->sim);
   double wall = progress_end(&run->progress);
   // the end too: a later one can be reached from it
   bool saved = !run->options.checkpoint || status != SLT_OK || save_checkpoint(run);

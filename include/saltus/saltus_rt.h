@@ -653,6 +653,10 @@ SLT_API SltStatus slt_graph_write_unreached(const SltGraph* graph, SltWriter wri
 typedef void SltWarningFn(void* user, const SltDiagnostic* diagnostic);
 SLT_API void slt_sim_on_warning(SltSim* sim, SltWarningFn* fn, void* user);
 
+/// The run ends here: warn of what only its end shows, variables that stayed below the absolute
+/// tolerance. Changes nothing; `sim` may be NULL.
+SLT_API void slt_sim_conclude(SltSim* sim);
+
 /// Asked between steps; returning true ends the advance with SLT_ERR_CANCELLED. The run is then
 /// intact and may be advanced again. `t` is how far the integration has come.
 typedef bool SltCancelFn(void* user, double t);

@@ -501,6 +501,10 @@ void slt_sim_on_warning(SltSim* sim, SltWarningFn* fn, void* user) {
   eng_on_warning(sim->engine, fn ? pass_warning : NULL, sim);
 }
 
+void slt_sim_conclude(SltSim* sim) {
+  if (sim) eng_warn_of_small(sim->engine);
+}
+
 SltStatistics slt_sim_statistics(const SltSim* sim) {
   return sim ? eng_statistics(sim->engine) : (SltStatistics){.method = ""};
 }

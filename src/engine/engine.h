@@ -113,6 +113,8 @@ typedef void EngWarningFn(void* user, DiagCode code, Span span, const char* mess
 void eng_on_event(EngSim* sim, EngEventFn* fn, void* user);
 void eng_on_step(EngSim* sim, EngCancelFn* fn, void* user);
 void eng_on_warning(EngSim* sim, EngWarningFn* fn, void* user);
+/// States that have stayed below the absolute tolerance.
+void eng_warn_of_small(EngSim* sim);
 
 /// What somebody who follows how a run depends on its parameters has to know of instants.
 typedef struct EngObserver {

@@ -145,6 +145,14 @@ class Boundaries(cli_case.CliCase):
                                     "y(t0) ~ 0; u(t0) = 0; v(t0) = 0; at 0.5 { set u = 0, v = 0; }"), "-q", "-o", "m.csv")
         self.good("run", self.write("m.lisma", "x'' = -1; x(t0) = 0; x'(t0) = 0; at 0.5 { set x' = 7; }"), "-q", "-o", "m.csv")
 
+    def test_what_stays_below_the_absolute_tolerance_is_told_at_the_end(self):
+        text = "x' = -x; x(t0) = 1e-9; y' = x; y(t0) = 1; z' = 0; z(t0) = 0; w' = 1e-9; w(t0) = 0;\n"
+        for options, names in (((), None), (("--atol", "1e-6"), "'x', 'w' stayed"), (("--atol", "3e-9"), "'x' stayed"),
+                               (("--atol", "1e-12"), None)):
+            result = self.good("run", self.write("m.lisma", text), "-q", "-o", "m.csv", *options)
+            self.assertEqual(result.err.count("W0812"), 1 if names else 0, options)
+            self.assertIn(names or "", result.err)
+
     # ---- counters beside surfaces --------------------------------------------------------------
 
     def test_a_counter_counts_the_arrival_at_a_surface(self):

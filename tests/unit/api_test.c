@@ -338,6 +338,7 @@ TEST(calls_without_a_run) {
   slt_sim_on_event(NULL, NULL, NULL);
   slt_sim_on_step(NULL, NULL, NULL);
   slt_sim_on_warning(NULL, NULL, NULL);
+  slt_sim_conclude(NULL);
 }
 
 static void list_symbol(void* user, const SltSymbol* symbol) {

@@ -246,8 +246,8 @@ double eng_slope_rho(EngSim* sim, uint32_t index);
 /// Whether g, of the present mode, is at its boundary: located there, kept there by the motion
 /// along it, or zero up to rounding.
 bool eng_at_boundary(EngSim* sim, uint32_t index, double g);
-/// Whether a relation rested at its boundary, or was leaving it, and this instant drives it to where
-/// it holds: the turn re-arms it.
+/// Whether a relation rested at its boundary, or was leaving it, and this instant drives it to
+/// where it holds: the turn re-arms it.
 bool eng_atom_was_turned(EngSim* sim, uint32_t id);
 /// What the rounding of impulses may have done to g, beside rho.
 double eng_impulse_rho(EngSim* sim, uint32_t index);

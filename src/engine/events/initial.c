@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ABSENT_NAMED 5u  // variables without initial values whose names are told
-
 /// The equations with the switches in their present positions, from the given values. `side`: what
 /// is solved for begins as it was given (0), or on one of the two sides of zero.
 static SltStatus enter_from_start(EngSim* sim, int side) {
@@ -130,8 +128,7 @@ static bool begins_unset(const EngSim* sim, uint32_t v, const uint8_t* given) {
 
 void events_warn_of_absent_starts(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  const ModelVar* named[ABSENT_NAMED];
-  uint32_t count = 0;
+  EngNames absent = {.count = 0};
   // where there are constraints, the values follow from them
   if (!sim->report.on_warning || mode->implicit) return;
   memset(sim->values.given, 0, sim->model->env_count);
@@ -148,27 +145,14 @@ void events_warn_of_absent_starts(EngSim* sim) {
   }
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     if (!begins_unset(sim, v, sim->values.given)) continue;
-    const ModelVar* var = &sim->model->vars[v];
-    uint32_t at = count < ABSENT_NAMED ? count : ABSENT_NAMED;
-    count++;
-    // the first ones in the order of the text
-    for (; at > 0 && named[at - 1]->appearance > var->appearance; at--) {
-      if (at < ABSENT_NAMED) named[at] = named[at - 1];
-    }
-    if (at < ABSENT_NAMED) named[at] = var;
+    eng_names_add(&absent, &sim->model->vars[v]);
   }
   memset(sim->values.given, 0, sim->model->env_count);
-  if (count == 0) return;
-  char message[600];
-  int length = snprintf(message, sizeof message, "no initial value is given for ");
-  for (uint32_t i = 0; i < count && i < ABSENT_NAMED; i++) {
-    Str name = named[i]->name;
-    length += snprintf(message + length, sizeof message - (size_t)length, "%s'%.*s'",
-                       i > 0 ? ", " : "", (int)(name.length < 80 ? name.length : 80), name.data);
-  }
-  const char* verb = count > 1 ? "they begin" : "it begins";
-  char more[32] = "";
-  if (count > ABSENT_NAMED) snprintf(more, sizeof more, " and %u more", count - ABSENT_NAMED);
-  snprintf(message + length, sizeof message - (size_t)length, "%s: %s at 0", more, verb);
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0809, named[0]->span, message);
+  if (absent.count == 0) return;
+  char names[ENG_NAMES_LENGTH];
+  char message[ENG_NAMES_LENGTH + 80];
+  eng_names_text(&absent, names);
+  snprintf(message, sizeof message, "no initial value is given for %s: %s at 0", names,
+           absent.count > 1 ? "they begin" : "it begins");
+  sim->report.on_warning(sim->report.warning_user, DIAG_W0809, absent.first[0]->span, message);
 }

@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define HELD_SHARE     1e-3  // of the way that a flow would take a state, where others hold it
@@ -102,6 +103,25 @@ double eng_scale(EngSim* sim, uint32_t env) {
 void eng_scale_note(EngSim* sim, uint32_t env, double value) {
   double* scale = &sim->scales.largest[entry_of(sim, env)];
   if (fabs(value) >= NUM_SCALE_LEAST) *scale = fmax(*scale, fabs(value));
+}
+
+void eng_warn_of_small(EngSim* sim) {
+  EngNames small = {.count = 0};
+  if (isnan(sim->options.atol) || !sim->report.on_warning || !sim->core.started) return;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    if (var->hidden || sim->core.mode->vars[v].role != MODEL_ROLE_STATE) continue;
+    double scale = eng_scale(sim, var->env);
+    if (scale > 0.0 && scale <= sim->options.atol) eng_names_add(&small, var);
+  }
+  if (small.count == 0 || !eng_warn_once(sim, ENG_WARNED_SMALL)) return;
+  char names[ENG_NAMES_LENGTH];
+  char message[ENG_NAMES_LENGTH + 120];
+  eng_names_text(&small, names);
+  snprintf(message, sizeof message,
+           "%s stayed below the absolute tolerance %s: %s errors were not controlled", names,
+           eng_short(sim->options.atol).text, small.count > 1 ? "their" : "its");
+  sim->report.on_warning(sim->report.warning_user, DIAG_W0812, small.first[0]->span, message);
 }
 
 double eng_absolute(EngSim* sim, uint32_t env) {

@@ -28,6 +28,27 @@ EngNumber eng_short(double value) {
   return eng_number(isfinite(rounded) ? rounded : value);
 }
 
+void eng_names_add(EngNames* list, const ModelVar* var) {
+  uint32_t at = list->count < ENG_NAMED ? list->count : ENG_NAMED;
+  list->count++;
+  for (; at > 0 && list->first[at - 1]->appearance > var->appearance; at--) {
+    if (at < ENG_NAMED) list->first[at] = list->first[at - 1];
+  }
+  if (at < ENG_NAMED) list->first[at] = var;
+}
+
+void eng_names_text(const EngNames* list, char text[ENG_NAMES_LENGTH]) {
+  size_t used = 0;
+  for (uint32_t i = 0; i < list->count && i < ENG_NAMED; i++) {
+    Str name = list->first[i]->name;
+    used += (size_t)snprintf(text + used, ENG_NAMES_LENGTH - used, "%s'%.*s'", i > 0 ? ", " : "",
+                             (int)(name.length < 80 ? name.length : 80), name.data);
+  }
+  if (list->count > ENG_NAMED) {
+    snprintf(text + used, ENG_NAMES_LENGTH - used, " and %u more", list->count - ENG_NAMED);
+  }
+}
+
 SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,
                    const char* format, ...) {
   EngError* error = &sim->error;

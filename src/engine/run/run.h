@@ -121,7 +121,7 @@ typedef struct EngCreep {
 } EngCreep;
 
 /// What was said about a mode, once for each.
-enum { ENG_WARNED_HELD = 1, ENG_WARNED_LEAST = 2 };
+enum { ENG_WARNED_HELD = 1, ENG_WARNED_LEAST = 2, ENG_WARNED_SMALL = 4 };
 
 /// Whom the run speaks to, and what it has said.
 typedef struct EngReport {
@@ -250,6 +250,19 @@ EngNumber eng_number(double value) __attribute__((cold));
 double eng_rounded(double value, double digits);
 /// Six significant digits, for people.
 EngNumber eng_short(double value) __attribute__((cold));
+
+#define ENG_NAMED        5u  // variables of a list whose names are told
+#define ENG_NAMES_LENGTH 500
+
+/// Variables that a message tells of: the first ones in the order of the text, and how many.
+typedef struct EngNames {
+  const ModelVar* first[ENG_NAMED];
+  uint32_t count;
+} EngNames;
+
+void eng_names_add(EngNames* list, const ModelVar* var);
+/// 'a', 'b' and 3 more
+void eng_names_text(const EngNames* list, char text[ENG_NAMES_LENGTH]);
 /// "main=fly, valve=open": the visible automata; into `out`.
 void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity)
     __attribute__((cold));
