@@ -472,7 +472,9 @@ SLT_API size_t slt_warmup_end(const double* values, size_t count);
 
 /// Results of independent replications: the interval is Student's.
 SLT_API SltSummary slt_replications_summary(const double* results, size_t count, double confidence);
-/// Build the model in a new world, run it, and write down what is asked for.
+/// Build the model in a new world, run it, and write down what is asked for. The world is freed
+/// after it: processes that still wait are resumed then, with SLT_ERR_CANCELLED, so what they touch
+/// before they return must not be on the stack of this function, nor freed by it.
 typedef SltStatus SltReplicationFn(SltWorld* world, void* user, double* measures);
 /// Run a model `count` times, each in a world of its own with the seeds `options->seed`, + 1, ...
 /// @param measures  numbers per replication, at most 64.

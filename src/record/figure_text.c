@@ -222,7 +222,7 @@ static void write_legend(const TextPlot* p, const FigurePanel* panel) {
   repeat(p->sink, " ", p->label - 1);
   // what several lines have in common stands at the axis of a picture; here there is no room for it
   Str common = panel->axes[AXIS_Y].label;
-  if (panel->line_count > 1 && common.length) {
+  if (panel->line_count > 1 && common.length && !str_equal(common, panel->lines[0].label)) {
     sink_c(p->sink, "   ");
     write_name(p->sink, common);
     sink_char(p->sink, ':');

@@ -14,6 +14,7 @@
 #define LINE_CHARS 28    // of a guard, before it is broken
 #define ATTEMPTS   6     // to make room
 #define ENOUGH     40.0  // cost of the labels that is accepted
+#define CLEARLY    6.0   // a label is so much nearer to its own arrow
 #define MARGIN     14.0
 #define START      36.0  // room for the arrow into the first state
 
@@ -247,10 +248,30 @@ static double overlap(const GraphBox* a, const GraphBox* b) {
   return w > 0.0 && h > 0.0 ? w * h : 0.0;
 }
 
+static double distance(const GraphBox* box, const GraphCurve* curve) {
+  double least = (double)INFINITY;
+  for (uint32_t k = 0; k < GRAPH_SAMPLES; k++) {
+    double dx = fmax(fabs(curve->sample[k].x - box->x) - 0.5 * box->w, 0.0);
+    double dy = fmax(fabs(curve->sample[k].y - box->y) - 0.5 * box->h, 0.0);
+    least = fmin(least, hypot(dx, dy));
+  }
+  return least;
+}
+
+/// A label that is not clearly nearer to its own arrow than to all others is read as theirs.
+static double mistaken(const GraphPanel* panel, uint32_t index, const GraphBox* box) {
+  double own = distance(box, &panel->curves[index]) + CLEARLY;
+  double cost = 0.0;
+  for (uint32_t i = 0; i < panel->automaton->arrow_count; i++) {
+    if (i != index) cost += 4.0 * fmax(own - distance(box, &panel->curves[i]), 0.0);
+  }
+  return cost;
+}
+
 /// What a label would cover at this place.
 static double cost_of(const GraphPanel* panel, uint32_t index, const GraphBox* box) {
   const GraphAutomaton* a = panel->automaton;
-  double cost = 0.0;
+  double cost = mistaken(panel, index, box);
   for (uint32_t s = 0; s < a->state_count; s++) {
     GraphBox wide = panel->boxes[s];
     wide.w += 8.0;
@@ -265,14 +286,14 @@ static double cost_of(const GraphPanel* panel, uint32_t index, const GraphBox* b
   }
   for (uint32_t i = 0; i < a->arrow_count; i++) {
     for (uint32_t k = 0; k < GRAPH_SAMPLES; k++) {
-      if (inside(box, panel->curves[i].sample[k], 2.0)) cost += i == index ? 9.0 : 25.0;
+      if (inside(box, panel->curves[i].sample[k], 2.0)) cost += i == index ? 9.0 : 60.0;
     }
   }
   return cost;
 }
 
 static double place_label(GraphPanel* panel, uint32_t index) {
-  static const double along[] = {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74};
+  static const double along[] = {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82};
   GraphCurve* curve = &panel->curves[index];
   GraphBox best = curve->label.box;
   double best_cost = (double)INFINITY;
