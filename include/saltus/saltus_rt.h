@@ -267,7 +267,8 @@ SLT_API SltStatus slt_sim_advance(SltSim* sim, double t_stop, double* reached);
 SLT_API SltStatus slt_sim_advance_step(SltSim* sim, double t_stop, double* reached);
 
 /// Runs of one model that go on side by side, all by the caller's thread: compute what their next
-/// steps need together, over SIMD lanes, as far as they are in the same mode; at most 8 of them.
+/// steps need together, over SIMD lanes, as far as they are in the same mode; of 32 at most. Lanes
+/// are eight: with more runs than that there are companions also where modes and methods differ.
 /// Each run then goes on (slt_sim_advance_step(), slt_sim_ahead()) as it would have without, to the
 /// bit; this only saves time, where steps are short and there are at least three runs. Returns the
 /// number of runs that were served. NULL among the runs is allowed.

@@ -12,29 +12,33 @@
 #define LEAST_LANES 3    // fewer are faster one by one
 #define LEAST_CODE  8    // operations; shorter programs take less time than the way to the lanes
 #define MOST_STATES 256  // with more, a single run keeps the machine busy
+#define MOST_RUNS   32   // that are looked at
 
 _Static_assert(NUM_LANES == MODEL_LANES, "one lane each");
 
+/// Runs that go together: in one mode, by one method.
 typedef struct Lanes {
-  EngTrialAhead trial[NUM_LANES];
+  const EngTrialAhead* trial[NUM_LANES];
   NumLane lane[NUM_LANES];
   uint32_t count;
   SltSim* first;
   double* regs;
 } Lanes;
 
+/// What all runs will try next; those without a mode take no part, or not any more.
+typedef struct Trials {
+  EngTrialAhead of[MOST_RUNS];
+  uint32_t count;
+} Trials;
+
 static void rhs_of_lanes(void* user, const double* t, const double* x, double* dx) {
   const Lanes* lanes = user;
-  model_program_run_block(&lanes->trial[0].mode->rhs, lanes->trial[0].context, lanes->regs, t, x,
-                          dx);
+  const EngTrialAhead* trial = lanes->trial[0];
+  model_program_run_block(&trial->mode->rhs, trial->context, lanes->regs, t, x, lanes->count, dx);
 }
 
-/// Whether the run can take a lane beside the first one; NULL: it would be that.
-static bool takes_lane(SltSim* sim, const EngTrialAhead* first, EngTrialAhead* trial) {
+static bool takes_lane(SltSim* sim, EngTrialAhead* trial) {
   if (!sim || sim->exchange || !eng_trial_ahead(sim->engine, trial)) return false;
-  bool alike =
-      !first || (trial->mode == first->mode && trial->stepper->method == first->stepper->method);
-  if (!alike) return false;
   const ModelProgram* rhs = &trial->mode->rhs;
   // compiled code is faster one by one
   bool compiled =
@@ -58,33 +62,47 @@ static double* lane_room(SltSim* sim, size_t need) {
   return grown;
 }
 
-/// The runs that go with one of them.
-static void gather(SltSim* const* sims, uint32_t count, uint32_t leader, Lanes* lanes) {
+/// Take the runs that go with one of them out of the list.
+static void gather(Trials* trials, uint32_t leader, Lanes* lanes) {
+  const EngTrialAhead first = trials->of[leader];
   lanes->count = 0;
-  for (uint32_t i = leader; i < count && lanes->count < NUM_LANES; i++) {
-    EngTrialAhead* trial = &lanes->trial[lanes->count];
-    if (!takes_lane(sims[i], lanes->count ? &lanes->trial[0] : NULL, trial)) continue;
-    if (lanes->count == 0) lanes->first = sims[i];
+  for (uint32_t i = leader; i < trials->count && lanes->count < NUM_LANES; i++) {
+    EngTrialAhead* trial = &trials->of[i];
+    if (trial->mode != first.mode || trial->stepper->method != first.stepper->method) continue;
+    lanes->trial[lanes->count] = trial;
     lanes->lane[lanes->count++] = (NumLane){.stepper = trial->stepper, .target = trial->target};
   }
 }
 
-uint32_t slt_sims_prepare(SltSim* const* sims, uint32_t count) {
-  Lanes lanes = {.count = 0};
-  for (uint32_t k = 0; sims && k + LEAST_LANES <= count && lanes.count < LEAST_LANES; k++)
-    gather(sims, count, k, &lanes);
-  if (lanes.count < LEAST_LANES) return 0;
-  const ModelMode* mode = lanes.trial[0].mode;
-  size_t rows = num_lanes_room(lanes.lane[0].stepper);
+static uint32_t run_together(Lanes* lanes) {
+  const ModelMode* mode = lanes->trial[0]->mode;
+  size_t rows = num_lanes_room(lanes->lane[0].stepper);
   size_t regs = base_mul_size(mode->rhs.reg_count, NUM_LANES);
-  double* room = lane_room(lanes.first, base_add_size(rows, regs));
+  double* room = lane_room(lanes->first, base_add_size(rows, regs));
   if (!room) return 0;
   const double* bound[NUM_LANES];
   for (uint32_t i = 0; i < NUM_LANES; i++)
-    bound[i] = lanes.trial[i < lanes.count ? i : 0].regs;
-  lanes.regs = room + rows;
-  model_program_bind_lanes(&mode->rhs, bound, lanes.regs);
+    bound[i] = lanes->trial[i < lanes->count ? i : 0]->regs;
+  lanes->regs = room + rows;
+  model_program_bind_lanes(&mode->rhs, bound, lanes->regs);
   // arguments are written to the registers of the states themselves, behind that of the time
-  num_lanes_run(lanes.lane, lanes.count, rhs_of_lanes, &lanes, room, lanes.regs + NUM_LANES);
-  return lanes.count;
+  num_lanes_run(lanes->lane, lanes->count, rhs_of_lanes, lanes, room, lanes->regs + NUM_LANES);
+  return lanes->count;
+}
+
+uint32_t slt_sims_prepare(SltSim* const* sims, uint32_t count) {
+  Trials trials = {.count = sims ? count < MOST_RUNS ? count : MOST_RUNS : 0};
+  uint32_t served = 0;
+  for (uint32_t i = 0; i < trials.count; i++) {
+    if (!takes_lane(sims[i], &trials.of[i])) trials.of[i].mode = NULL;
+  }
+  for (uint32_t i = 0; i + LEAST_LANES <= trials.count; i++) {
+    if (!trials.of[i].mode) continue;
+    Lanes lanes = {.first = sims[i]};
+    gather(&trials, i, &lanes);
+    if (lanes.count >= LEAST_LANES) served += run_together(&lanes);
+    for (uint32_t k = 0; k < lanes.count; k++)
+      trials.of[lanes.trial[k] - trials.of].mode = NULL;
+  }
+  return served;
 }

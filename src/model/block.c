@@ -18,7 +18,7 @@ static void fill(double* lanes, double value) {
 #define LANES(name, value) \
   case MODEL_OP_##name: { \
     const double* pa = regs + (size_t)pc->a * L; \
-    for (int k = 0; k < L; k++) { \
+    for (uint32_t k = 0; k < used; k++) { \
       double a = pa[k]; \
       lanes[k] = (value); \
     } \
@@ -28,7 +28,7 @@ static void fill(double* lanes, double value) {
   case MODEL_OP_##name: { \
     const double* pa = regs + (size_t)pc->a * L; \
     const double* pb = regs + (size_t)pc->b * L; \
-    for (int k = 0; k < L; k++) { \
+    for (uint32_t k = 0; k < used; k++) { \
       double a = pa[k]; \
       double b = pb[k]; \
       lanes[k] = (value); \
@@ -37,8 +37,10 @@ static void fill(double* lanes, double value) {
   }
 
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): one case per operation
-static void run_lanes(const ModelProgram* program, const ModelInstr* pc,
-                      const ModelContext* context, double* regs) {
+static inline __attribute__((always_inline)) void run_some(const ModelProgram* program,
+                                                           const ModelInstr* pc,
+                                                           const ModelContext* context,
+                                                           double* regs, uint32_t used) {
   double lanes[L];
   double* pd = regs + (size_t)pc->dst * L;
   switch (pc->op) {
@@ -61,8 +63,19 @@ static void run_lanes(const ModelProgram* program, const ModelInstr* pc,
     }
     break;
   }
-  for (int k = 0; k < L; k++) {
+  for (uint32_t k = 0; k < used; k++)
     pd[k] = lanes[k];
+  for (uint32_t k = used; k < L; k++)
+    pd[k] = pd[0];
+}
+
+/// The number of lanes is known where all are used, and vectors come out of it.
+static void run_lanes(const ModelProgram* program, const ModelInstr* pc,
+                      const ModelContext* context, double* regs, uint32_t used) {
+  if (used == L) {
+    run_some(program, pc, context, regs, L);
+  } else {
+    run_some(program, pc, context, regs, used);
   }
 }
 
@@ -111,10 +124,11 @@ static void copy(double* to, const double* from) {
   }
 }
 
-static void run_code(const ModelProgram* program, const ModelContext* context, double* regs) {
+static void run_code(const ModelProgram* program, const ModelContext* context, double* regs,
+                     uint32_t used) {
   const ModelInstr* pc = program->code;
   for (uint32_t i = 0; i < program->code_count; i++, pc++)
-    run_lanes(program, pc, context, regs);
+    run_lanes(program, pc, context, regs, used);
 }
 
 #if BASE_LANES_WIDE
@@ -136,7 +150,8 @@ static void run_code(const ModelProgram* program, const ModelContext* context, d
 
 /// With halves for the operations that most programs consist of.
 BASE_LANES_TARGET static void run_code_wide(const ModelProgram* program,
-                                            const ModelContext* context, double* regs) {
+                                            const ModelContext* context, double* regs,
+                                            uint32_t used) {
   const ModelInstr* pc = program->code;
   for (uint32_t i = 0; i < program->code_count; i++, pc++) {
     const double* pa = regs + (size_t)pc->a * L;
@@ -150,14 +165,14 @@ BASE_LANES_TARGET static void run_code_wide(const ModelProgram* program,
       HALVES_OF_TWO(DIV, a / b)
       HALVES(SQUARE, a * a)
       HALVES(RECIP, 1.0 / a)
-    default: run_lanes(program, pc, context, regs); break;
+    default: run_lanes(program, pc, context, regs, used); break;
     }
   }
 }
 #endif
 
 void model_program_run_block(const ModelProgram* program, const ModelContext* context, double* regs,
-                             const double* t, const double* x, double* out) {
+                             const double* t, const double* x, uint32_t used, double* out) {
   ModelBlockFn* run =
       program->native ? atomic_load_explicit(&program->native->block, memory_order_acquire) : NULL;
   if (run) {
@@ -168,9 +183,9 @@ void model_program_run_block(const ModelProgram* program, const ModelContext* co
   for (uint32_t i = 0; x != regs + L && i < program->state_count; i++)
     copy(regs + (size_t)(1 + i) * L, x + (size_t)i * L);
 #if BASE_LANES_WIDE
-  (BASE_LANES_ARE_WIDE() ? run_code_wide : run_code)(program, context, regs);
+  (BASE_LANES_ARE_WIDE() ? run_code_wide : run_code)(program, context, regs, used);
 #else
-  run_code(program, context, regs);
+  run_code(program, context, regs, used);
 #endif
   for (uint32_t i = 0; i < program->output_count; i++)
     copy(out + (size_t)i * L, regs + (size_t)program->outputs[i] * L);

@@ -523,10 +523,11 @@ void model_program_classes(const ModelProgram* program, uint8_t* scratch, uint8_
 
 /// The same for MODEL_LANES points at once: every register has that many lanes, adjacent; `t`, `x`
 /// and `out` likewise. Same bits per lane as the scalar run. `x` may be the registers of the states
-/// themselves.
+/// themselves. Lanes from `used` on repeat the first one, and cost nothing where lanes are computed
+/// one by one.
 void model_program_bind_block(const ModelProgram* program, const double* env, double* regs);
 void model_program_run_block(const ModelProgram* program, const ModelContext* context, double* regs,
-                             const double* t, const double* x, double* out);
+                             const double* t, const double* x, uint32_t used, double* out);
 /// Whether the program runs in blocks whatever it computes: nothing is solved for or drawn in it.
 bool model_program_has_lanes(const ModelProgram* program);
 /// model_program_bind_block() with inputs of each lane's own, from registers that are bound.

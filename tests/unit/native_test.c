@@ -139,8 +139,8 @@ static void compare_block(const Bench* b, const ModelContext* context, const dou
     x[MODEL_LANES + k] = values[(5 * k + 1) % count];
   }
   model_program_bind_block(&b->tape, env, regs);
-  model_program_run_block(&b->tape, context, regs, t, x, want);
-  model_program_run_block(&b->native, context, regs, t, x, got);
+  model_program_run_block(&b->tape, context, regs, t, x, MODEL_LANES, want);
+  model_program_run_block(&b->native, context, regs, t, x, MODEL_LANES, got);
   for (uint32_t i = 0; i < b->tape.output_count * MODEL_LANES; i++) {
     char name[64];
     snprintf(name, sizeof name, "lane output %u", i);

@@ -417,5 +417,5 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
     }
   }
   model_program_run_block(&mode->g_flow, context, sim->programs.lanes, t, sim->proof.control_x,
-                          sim->proof.control_g);
+                          MODEL_LANES, sim->proof.control_g);
 }
