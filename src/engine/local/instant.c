@@ -344,8 +344,9 @@ static void end_instant(EngSim* sim) {
   core->local.t = core->t;
   sim->values.sampled = false;
   core->local.stale = true;
-  // records tell of computed values too
-  if (sim->report.on_event && !sim->programs.only_states) eng_local_refresh(sim);
+  // records in which no automaton moves tell of computed values too
+  bool told = sim->report.on_event && core->local.moved_count == 0;
+  if (told && !sim->programs.only_states) eng_local_refresh(sim);
   eng_trace_end(sim);
   sim->detect.crossing_count = 0;
 }
