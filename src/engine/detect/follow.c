@@ -24,7 +24,8 @@ static bool follower_slice(const EngFollower* f, double t, double* g, double* gd
   EngSim* sim = f->sim;
   const ModelMode* mode = sim->core.mode;
   // picking out instructions costs more than running a few too many
-  if (mode->g_flow.code_count <= SHORT_TAPE) return false;
+  const ModelProgram* whole = gdot ? &mode->gdot : &mode->g_flow;
+  if (whole->code_count + whole->state_count + whole->output_count <= SHORT_TAPE) return false;
   EngTrialPoint point = {sim->stepper, t};
   if (gdot && !eng_output(sim, ENG_SINGLE_SLOPE, t, eng_trial_state, &point, f->index, gdot)) {
     return false;

@@ -222,7 +222,7 @@ static void find_weight(EngSim* sim, uint32_t state) {
   if (state == local->index.shared) return;
   double t = sim->core.t;
   double weight = weight_at(sim, state, t, false);
-  if (!local->index.steady && !local->restart) {
+  if (!local->index.steady) {
     double end = sim->stepper->trial.t;
     double middle = weight_at(sim, state, 0.5 * (t + end), true);
     weight = (weight + 4.0 * middle + weight_at(sim, state, end, true)) / 6.0;
@@ -232,11 +232,13 @@ static void find_weight(EngSim* sim, uint32_t state) {
 
 void local_share(EngSim* sim) {
   const struct EngLocal* local = sim->local;
-  if (local->index.shared == MODEL_NONE) return;
+  // where the motion begins anew the next trial has its own weights; those of this one are part of
+  // its values
+  if (local->index.shared == MODEL_NONE || local->restart) return;
   for (uint32_t k = 0; k < local->state_count; k++) {
     find_weight(sim, local->states[k]);
   }
-  if (local->restart || sim->core.local.reach == 0.0) return;
+  if (sim->core.local.reach == 0.0) return;
   const double* c = local->shares ? local->shared_c : shared_now(sim);
   double kept[5];
   memcpy(kept, c, sizeof kept);
