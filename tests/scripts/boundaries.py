@@ -98,6 +98,20 @@ class Boundaries(cli_case.CliCase):
         rows, _, _ = self.run_model(text)
         self.assertEqual((rows[-1]["n"], rows[-1]["m"]), (7, 1))
 
+    def test_signs_that_change_at_infinity_change_once(self):
+        # how often x passes zero upwards or downwards is known; 1/x and cot(x) pass infinity there
+        for c in (1, 1e-9, 1e9):
+            for relation, motion, ups, downs in (
+                    ("1/x", "x' = cos(time); x(t0) = -0.5;", 7, 7),
+                    ("1/x", "x = sin(time) - 0.5;", 7, 7),
+                    ("tan(x)", "x' = 1; x(t0) = 0.1;", 13, 12),
+                    ("-cos(x)/sin(x)", "x' = 1; x(t0) = 0.1;", 12, 13)):
+                text = (f"n(t0) = 0; m(t0) = 0; {motion}\n"
+                        f"state up [{c!r}*({relation}) > 0] {{ set n = n + 1; }} from init, down;\n"
+                        f"state down [{c!r}*({relation}) < 0] {{ set m = m + 1; }} from init, up;\n")
+                rows, _, _ = self.run_model(text, until="39")
+                self.assertEqual((rows[-1]["n"], rows[-1]["m"]), (ups, downs), (c, relation, motion))
+
     def test_resting_values_stay(self):
         rows, records, _ = self.run_model("x' = 0; x(t0) = 1; y = if(x <= 1, 7, 1); z = if(x < 1, 7, 1);\n")
         self.assertEqual(records, [])

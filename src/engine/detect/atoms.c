@@ -395,10 +395,21 @@ static bool leaves_from_zero(EngSim* sim, uint32_t index, double g, double gdot)
   return true;
 }
 
+/// Whether g is near a pole and not near zero, though rounding moves it by as much as it is: this
+/// instant is where a sign changed against the slope. (1/x and tan(x) do that at infinity.)
+static bool at_pole(EngSim* sim, uint32_t index, double g, double rho) {
+  bool any = false;
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    const EngCrossing* c = &sim->detect.crossings[i];
+    any |= c->rising ? c->slope < 0.0 : c->slope > 0.0;
+  }
+  return any && fabs(g) <= rho && eng_sign_is_sure(sim, index);
+}
+
 bool eng_at_boundary(EngSim* sim, uint32_t index, double g) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   double bound = fmax(atom->eps, instant_rho(sim, index));
-  if (fabs(g) <= bound) return true;
+  if (fabs(g) <= bound) return !at_pole(sim, index, g, bound);
   if (atom->located) return fabs(fabs(g) - fabs(atom->g_start)) <= bound;
   // along a surface g is kept at zero to tolerance; an action may have taken it off
   if (fabs(g - atom->g_start) > bound) return false;
@@ -646,6 +657,7 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
   double slope = fmax(fabs(slope_before(sim, i)), fabs(sim->detect.gdot[i]));
   eng_control_margin(sim);
   double rho = sim->proof.margin[i] + eng_time_rho(sim, slope);
+  if (at_pole(sim, i, sim->detect.g[i], rho)) rho = 0.0;
   atom->g = sim->detect.g[i];
   atom->gdot = sim->detect.gdot[i];
   if (sim->detect.extrapolates) atom->previous.h = 0.0;

@@ -115,6 +115,12 @@ double eng_rho(EngSim* sim, uint32_t index) {
   return sim->proof.margin[index] + eng_time_rho(sim, sim->detect.gdot[index]);
 }
 
+bool eng_sign_is_sure(EngSim* sim, uint32_t index) {
+  eng_control_margin(sim);
+  ModelInterval g = enclose_box(sim, index, rounding_of_state).v;
+  return !isfinite(g.hi - g.lo) || g.lo > 0.0 || g.hi < 0.0;
+}
+
 double eng_sigma(EngSim* sim, uint32_t index) {
   return larger(half_width(enclose_box(sim, index, weight_of_state).v), eng_rho(sim, index));
 }

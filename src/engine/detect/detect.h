@@ -239,6 +239,8 @@ void eng_warn_of_grazing(EngSim* sim);
 /// what rounding may have done to it (rho), what errors within the tolerances may have (sigma), and
 /// rounding of its slope along the mode's own flow.
 double eng_rho(EngSim* sim, uint32_t index);
+/// Whether rounding of what g reads leaves its sign alone, or takes it to infinity.
+bool eng_sign_is_sure(EngSim* sim, uint32_t index);
 /// ... the part of rho that the rounding of the time makes.
 double eng_time_rho(const EngSim* sim, double gdot);
 double eng_sigma(EngSim* sim, uint32_t index);

@@ -108,6 +108,8 @@ void eng_follower_bracket(EngFollower* f, double a, double b, double ga, double 
 void eng_follower_place(EngFollower* f, const NumBracket* found, EngCrossing* out) {
   double t = nearer_left(f, found) ? found->lo : found->hi;
   double slope = follower_slope(f, t);
+  // a sign that changes at infinity, where g falls all the time, has no place between its sides
+  if (f->sign * slope < 0.0) t = found->hi;
   *out = (EngCrossing){.index = f->index,
                        .t = t,
                        .lo = found->lo,
