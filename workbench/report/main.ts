@@ -187,6 +187,7 @@ class Report implements ChartHost {
     requestAnimationFrame(() => {
       this.pending = false;
       const theme = readTheme();
+      this.charts.forEach((chart) => chart.measure());
       this.charts.forEach((chart, i) => chart.draw(theme, i === this.charts.length - 1));
       this.bands.draw(this.run, this.range, this.cursor);
       this.press();

@@ -49,12 +49,18 @@ export abstract class Board implements ChartHost {
     const quiet = (n: string): boolean => byHand.has(n) && kinds.get(n) === "discrete"; // known to who moves it
     return (wanted.length ? wanted : [...all.filter((n) => !quiet(n)), ...all.filter(quiet)]).slice(0, CHARTS_FIRST);
   }
+  /** Whether nobody has chosen other charts than those that a run begins with. */
+  protected hasUsualCharts(run: Run): boolean {
+    const usual: ChartView[] = this.usualCharts(run).map((name) => ({ names: [name], x: null, log: false }));
+    return JSON.stringify(this.chartViews()) === JSON.stringify(usual);
+  }
   protected chooseCharts(run: Run): void {
     const before = (this.remembered ?? []).map((c) => ({ ...c, names: c.names.filter((n) => run.column(n) >= 0) })).filter((c) => c.names.length);
     this.remembered = null;
     if (before.length) {
       this.charts = before.map((c) => this.restoreChart(c));
     } else {
+      this.colours.clear();
       this.charts = this.usualCharts(run).map((name) => this.makeChart([name]));
     }
     this.placeCharts();

@@ -338,7 +338,10 @@ export class Chart {
       context.moveTo(x, TOP);
       context.lineTo(x, bottom);
       context.stroke();
-      if (labels) context.fillText(tickText(t, times), x, bottom + 10);
+      if (!labels) continue;
+      const text = tickText(t, times);
+      const half = context.measureText(text).width / 2;
+      context.fillText(text, Math.min(x, this.width - half - 1), bottom + 10);
     }
   }
 
@@ -349,7 +352,7 @@ export class Chart {
     context.strokeStyle = context.fillStyle = curve.colour;
     context.lineWidth = 1.6;
     context.lineJoin = "round";
-    if (end - begin > 3 * inner || (end - begin > inner && this.isWild(curve, begin, end))) this.drawEnvelope(context, curve, range, inner);
+    if (end - begin > 12 * inner || (end - begin > inner && this.isWild(curve, begin, end))) this.drawEnvelope(context, curve, range, inner);
     else this.drawRows(context, curve, range, begin, end);
   }
 

@@ -289,11 +289,13 @@ export class Editor {
   /** The engine was started anew and knows nothing. */
   reconnect(): void {
     this.ready = null;
-    void this.check();
+    // a text that has ended the engine would end it again
+    if (this.view.state.doc !== this.refused) void this.check();
   }
 
   private checking = false;
   private stale = false;
+  private refused: Text | null = null; // what the engine looked at when it ended
 
   /** Hand the text over and show its messages; while one text is looked at, only the newest other waits. */
   private async check(): Promise<void> {
@@ -303,21 +305,21 @@ export class Editor {
       return;
     }
     this.checking = true;
-    try {
-      do {
-        this.stale = false;
+    do {
+      this.stale = false;
+      const { doc } = this.view.state;
+      try {
         await this.start();
-        const state = this.view.state;
-        const textDocument = { uri: this.uri, languageId: "lisma", version: this.version, text: state.doc.toString() };
+        const textDocument = { uri: this.uri, languageId: "lisma", version: this.version, text: doc.toString() };
         const answers = await this.send({ method: "textDocument/didOpen", params: { textDocument } });
         const published = answers.find((a) => a.method === "textDocument/publishDiagnostics")?.params;
-        if (published && state.doc === this.view.state.doc) await this.show(state.doc, published.diagnostics);
-      } while (this.stale);
-    } catch {
-      this.ready = null; // the session tells of an engine that fails
-    } finally {
-      this.checking = false;
-    }
+        if (published && doc === this.view.state.doc) await this.show(doc, published.diagnostics);
+      } catch {
+        this.ready = null; // the session tells of an engine that fails
+        this.refused = doc;
+      }
+    } while (this.stale);
+    this.checking = false;
   }
 
   private async show(doc: Text, list: LspDiagnostic[]): Promise<void> {

@@ -150,7 +150,7 @@ export function openEngine(): { engine: Engine; server: ServedEngine | null; wat
   if (given) {
     sessionStorage.setItem("saltus.watch", /&watch/.test(location.hash) ? "yes" : "");
     sessionStorage.setItem("saltus.token", given[1]);
-    history.replaceState(null, "", location.pathname);
+    history.replaceState(null, "", location.pathname + location.hash.replace(/token=[0-9a-f]+&?(watch)?/, "").replace(/^#$/, ""));
   }
   const server = new ServedEngine(sessionStorage.getItem("saltus.token") ?? "");
   return { engine: server, server, watches: sessionStorage.getItem("saltus.watch") === "yes" };

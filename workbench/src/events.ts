@@ -4,6 +4,7 @@
 // has happened.
 import { make, short } from "./dom";
 import { EventRecord, Run } from "./session";
+import { tell } from "./story";
 import { say } from "./words";
 
 const HEIGHT = 24;
@@ -34,7 +35,7 @@ function told(story: string): HTMLElement[] {
   return story.split("\n").filter((line) => line.trim()).map((line) => {
     const indent = line.length - line.trimStart().length;
     const depth = line.startsWith("t = ") ? "head" : indent > 3 ? "deep" : "";
-    return make("p", { class: depth, style: `padding-left:${indent > 3 ? 14 : 0}px` }, line.trim().replaceAll("`", ""));
+    return make("p", { class: depth, style: `padding-left:${indent > 3 ? 14 : 0}px` }, tell(line.trim()).replaceAll("`", ""));
   });
 }
 

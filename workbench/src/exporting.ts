@@ -14,6 +14,7 @@ export interface ExportHost {
   readonly shownCharts: Chart[];
   settings(): object; // of the present run, for the engine
   command(): string;
+  readonly isSaved: boolean;
   toast(text: string): void;
 }
 
@@ -42,7 +43,7 @@ export class Exporter {
     const dialog = byId<HTMLDialogElement>("dialog");
     dialog.replaceChildren(make("h2", {}, say("Export")),
       make("form", { method: "dialog", class: "choices" }, ...choices.map(([label, action]) => make("button", { click: () => void action() }, say(label))),
-        make("p", {}, make("small", {}, say("command line")), make("br"), make("code", {}, this.host.command())), make("div", { class: "buttons" }, make("button", {}, say("close")))));
+        make("p", {}, make("small", {}, say("command line")), make("br"), make("code", {}, this.host.command()), this.host.isSaved ? "" : make("small", {}, ` ${say("(once the text is saved)")}`)), make("div", { class: "buttons" }, make("button", {}, say("close")))));
     dialog.showModal();
   }
 

@@ -41,7 +41,8 @@ export async function readLink(fragment: string): Promise<Shared | null> {
   if (!packed) return null;
   const binary = atob(packed[1].replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
-  const raw = JSON.parse(new TextDecoder().decode(await pass(bytes, new DecompressionStream("deflate-raw")))) as Record<string, unknown>;
+  const json = new TextDecoder().decode(await pass(bytes, new DecompressionStream("deflate-raw")));
+  const raw = (/^\s*\{/.test(json) ? JSON.parse(json) : {}) as Record<string, unknown>;
   if (typeof raw.text !== "string" || raw.text.length > TEXT_MAX) throw new Error("the link holds no model");
   const number = (v: unknown): v is number => typeof v === "number" && Number.isFinite(v);
   const set = Object.entries((raw.set ?? {}) as Record<string, unknown>).filter((e): e is [string, number] => number(e[1]));

@@ -86,6 +86,7 @@ class Workbench extends Board implements Listener {
   private panel: Panel = "events";
   private view: "text" | "tables" = "text";
   private dirty = false; // something is to be drawn
+  private refusal = ""; // why there is no run of what was asked for
   lastLatency = 0; // ms from a slider to its picture
   private changedAt = 0;
 
@@ -165,7 +166,7 @@ class Workbench extends Board implements Listener {
         return;
       }
     } catch (error) {
-      this.toast(error instanceof Error ? error.message : String(error));
+      this.toast(error instanceof Error ? say(error.message) : String(error));
     }
     const last = localStorage.getItem("saltus.last") ?? firstGiven() ?? FIRST_MODEL;
     await this.open(last).catch(() => this.open(FIRST_MODEL));
@@ -234,10 +235,10 @@ class Workbench extends Board implements Listener {
     const run = this.run;
     if (!run || run.model.path !== this.path || this.wanted || this.watched) return;
     const charts = this.chartViews();
+    const usual = this.hasUsualCharts(run);
     this.past.note({ set: { ...this.session.set }, until: this.session.until, charts, kept: [...this.kept] });
     const kept = this.kept.map((r) => ({ set: r.set, until: r.until, changes: r.changes }));
-    const usual = this.usualCharts(run).map((name) => ({ names: [name], x: null, log: false }));
-    const plain = Object.keys(this.session.set).length === 0 && this.session.until === null && kept.length === 0 && JSON.stringify(charts) === JSON.stringify(usual);
+    const plain = Object.keys(this.session.set).length === 0 && this.session.until === null && kept.length === 0 && usual;
     if (plain) this.store.dropView(this.path);
     else this.store.keepView(this.path, { set: this.session.set, until: this.session.until, charts, kept } satisfies View);
   });
@@ -258,18 +259,21 @@ class Workbench extends Board implements Listener {
   // ---- what the session tells --------------------------------------------------------------------
 
   onModel(model: Model | null, messages: { severity: string; line: number; text: string }[]): void {
+    this.refusal = model ? "" : (messages.find((m) => m.severity === "error")?.text.split("\n")[0] ?? say("failed"));
     if (!model) {
       this.wanted = this.remembered = null;
-      byId("status").textContent = messages.find((m) => m.severity === "error")?.text.split("\n")[0] ?? say("failed");
-      byId("status").className = "failed";
+      this.showStatus();
       return;
     }
     if (this.panel === "structure" || this.panel === "automata") this.showPanel(this.panel);
   }
 
   onRun(run: Run, fresh: boolean): void {
-    const another = fresh && (!this.run || this.run.columns.join("\n") !== run.columns.join("\n"));
+    const before = this.run;
+    const another = fresh && (!before || before.columns.join("\n") !== run.columns.join("\n"));
     this.run = run;
+    this.refusal = "";
+    if (another && before?.model.path === run.model.path && !this.hasUsualCharts(before)) this.remembered ??= this.chartViews();
     if (another || this.charts.length === 0) this.chooseCharts(run);
     this.wanted = null;
     if (another && this.panel === "experiments") this.showPanel("experiments");
@@ -294,7 +298,8 @@ class Workbench extends Board implements Listener {
   }
 
   onTrouble(text: string): void {
-    this.toast(text);
+    this.toast(say(text));
+    if (!this.run) this.refusal = say(text);
     this.editor.reconnect();
     this.showStatus();
   }
@@ -326,6 +331,11 @@ class Workbench extends Board implements Listener {
       status.className = "";
       return;
     }
+    if (this.refusal) {
+      status.textContent = status.title = this.refusal;
+      status.className = "failed";
+      return;
+    }
     if (!run) return;
     const state = run.unfinished && run.live && !this.session.isPlaying ? "paused" : run.state;
     const seen = run.events.filter((e) => e.n === 0 && e.kind !== "initial").length;
@@ -353,6 +363,8 @@ class Workbench extends Board implements Listener {
   }
 
   private onText(): void {
+    // nobody waits for what an older text means
+    if (this.engine.busy > PATIENCE) void this.engine.end();
     this.showName();
     this.keepDraft();
     this.tables.update();
@@ -499,7 +511,7 @@ class Workbench extends Board implements Listener {
     const page = document.body.dataset.page ?? "model";
     byId("pages").replaceChildren(
       tab(say("Model"), page === "model", () => this.setPage("model")),
-      tab(say("Run"), page === "run", () => this.setPage("run")),
+      tab(say("Results"), page === "run", () => this.setPage("run")),
     );
   }
 
@@ -508,6 +520,12 @@ class Workbench extends Board implements Listener {
       ["events", "Events"], ["guards", "Conditions"], ["automata", "Automata"], ["structure", "Structure"],
       ["experiments", "Experiments"], ["costs", "Costs"], ["runs", "Runs"],
     ];
+  }
+
+  /** On a tablet one half of the page is seen: the one with this part. */
+  reveal(part: Element | null): void {
+    if (byId("left").contains(part)) this.setPage("model");
+    else if (byId("right").contains(part)) this.setPage("run");
   }
 
   private setPage(page: string): void {
@@ -853,6 +871,10 @@ class Workbench extends Board implements Listener {
   /** Constants, end and changes of the present run, for the engine. */
   settings(): object {
     return { ...this.session.settingsOfRun(), changes: this.run?.changes ?? [] };
+  }
+
+  get isSaved(): boolean {
+    return this.editor.text === this.savedText;
   }
 
   command(): string {

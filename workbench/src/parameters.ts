@@ -14,6 +14,7 @@ const SHOWN = 60; // sliders; others are found by their names
 interface Row {
   element: HTMLElement;
   show(value: number): void;
+  counts?: boolean; // decides how many equations there are: not while the run goes on
 }
 
 export class Parameters {
@@ -34,6 +35,7 @@ export class Parameters {
 
   /** The model's constants, in the order of its text. */
   show(model: Model, run: Run): void {
+    this.run = run;
     const key = (m: Model | null): string => JSON.stringify([m?.path, m?.controls, m?.names.constants.map((c) => c.name)]);
     if (key(this.model) !== key(model)) {
       this.model = model;
@@ -41,7 +43,6 @@ export class Parameters {
       this.build(run);
     }
     this.model = model;
-    this.run = run;
     // what the model says, as far as it is not set here
     for (const [name, value] of Object.entries(run.constants)) {
       if (!(name in run.set) && !run.live) this.defaults[name] = value;
@@ -110,8 +111,8 @@ export class Parameters {
     return this.addSlider(name, ...(low === null || high === null ? spanOf(value) : ([low, high] as [number, number])), low !== null);
   }
 
-  private keep(name: string, element: HTMLElement, show: (value: number) => void): HTMLElement {
-    this.rows.set(name, { element, show });
+  private keep(name: string, element: HTMLElement, show: (value: number) => void, counts?: boolean): HTMLElement {
+    this.rows.set(name, { element, show, counts });
     return element;
   }
 
@@ -141,11 +142,14 @@ export class Parameters {
 
   private addSlider(name: string, low: number, high: number, fixed = false): HTMLElement {
     const id = `parameter-${this.rows.size}`;
+    const counts = this.model?.names.constants.find((c) => c.name === name)?.structural;
+    const whole = counts === true && Number.isInteger(this.run?.constants[name] ?? 0);
     const slider = make("input", { type: "range", min: 0, max: STEPS, id, "data-name": name });
     const field = make("input", { type: "text", inputmode: "decimal", "aria-label": name });
     const element = make("div", { class: "slider" }, make("label", { for: id, title: name }, name), slider, field);
     slider.addEventListener("input", () => {
-      const rounded = Number((low + (Number(slider.value) / STEPS) * (high - low)).toPrecision(6));
+      const raw = low + (Number(slider.value) / STEPS) * (high - low);
+      const rounded = whole ? Math.round(raw) : Number(raw.toPrecision(6));
       field.value = short(rounded);
       this.change(name, rounded);
     });
@@ -164,7 +168,7 @@ export class Parameters {
       // a slider that is being moved leads, the run follows
       if (document.activeElement !== slider) slider.value = String(((value - low) / (high - low)) * STEPS);
       if (document.activeElement !== field) field.value = short(value, 9);
-    });
+    }, counts);
   }
 
   private update(run: Run): void {
@@ -173,6 +177,7 @@ export class Parameters {
       const value = run.constants[name];
       if (value === undefined) continue;
       row.show(value);
+      if (row.counts) row.element.querySelectorAll("input").forEach((input) => (input.disabled = run.live && run.unfinished));
       row.element.classList.toggle("changed", name in this.defaults && value !== this.defaults[name]);
     }
   }

@@ -18,6 +18,7 @@ export interface RunsHost {
   useRun(run: Run): void;
   setCursor(t: number | null): void;
   command(): string;
+  readonly isSaved: boolean;
 }
 
 /** What makes a run different from what the text says. */
@@ -73,7 +74,7 @@ export class Runs {
       make("b", {}, say("the present run")), ": ", run ? describeRun(run) : "—", " ",
       make("button", { click: () => this.host.keepRun() }, say("Keep")),
       kept.length ? make("ul", {}, ...kept.map((r, i) => this.item(r, i))) : make("p", {}, make("small", {}, say("nothing was kept yet"))),
-      make("p", {}, make("small", {}, `${say("command line")}: `), make("code", {}, this.host.command())));
+      make("p", {}, make("small", {}, `${say("command line")}: `), make("code", {}, this.host.command()), this.host.isSaved ? "" : make("small", {}, ` ${say("(once the text is saved)")}`)));
   }
 
   private item(kept: Run, index: number): HTMLElement {

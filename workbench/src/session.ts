@@ -119,7 +119,8 @@ export class Run {
     this.rows = new Rows(columns.length);
     this.places = new Map(columns.map((name, i) => [name, i]));
     const units = new Map(model.names.variables.map((v) => [v.name, v.unit]));
-    const shown = columns.filter((name) => units.has(name) || !(name.endsWith(".state") || name.startsWith("{")));
+    const twice = columns.includes(ENERGY) ? "energy" : ""; // the declared energy has a column of its own
+    const shown = columns.filter((name) => units.has(name) || !(name.endsWith(".state") || name.startsWith("{") || name === twice));
     this.quantities = shown.map((name) => ({ name, unit: units.get(name) ?? "" }));
   }
 
@@ -244,8 +245,10 @@ export class Session {
     }
   }
 
+  private source: { path: string; text: string; names?: Names } | null = null; // what was compiled last, and its names as far as they are known
+
   private structural(): Values {
-    const names = this.model?.names.constants.filter((c) => c.structural).map((c) => c.name) ?? [];
+    const names = this.source?.names?.constants.filter((c) => c.structural).map((c) => c.name) ?? [];
     return Object.fromEntries(names.filter((n) => n in this.set).map((n) => [n, this.set[n]]));
   }
 
@@ -285,10 +288,12 @@ export class Session {
   }
 
   private async compile(path: string, text: string): Promise<boolean> {
+    if (this.source?.path !== path) this.source = null;
     const { json } = await this.engine.ask({ op: "compile", path, text, set: this.structural() });
     this.model = null;
+    this.source = { path, text, names: this.source?.names };
     if (json.ok) {
-      const names = json.names as Names;
+      const names = (this.source.names = json.names as Names);
       const automata = names.automata.filter((a) => a.kind === "automaton").slice(0, AUTOMATA);
       this.model = { path, text, names, experiment: json.experiment, automata, drawing: json.drawing, controls: json.controls };
       if (path.endsWith(".rules.md")) {
@@ -483,11 +488,11 @@ export class Session {
       });
     }
     this.set[name] = value;
-    const structural = this.model?.names.constants.find((c) => c.name === name)?.structural ?? false;
     return this.next(async () => {
-      const model = this.model;
-      if (!model) return;
-      if (structural && !(await this.compile(model.path, model.text))) return;
+      const source = this.source;
+      if (!source) return;
+      const structural = source.names?.constants.find((c) => c.name === name)?.structural ?? false;
+      if ((structural || !this.model) && !(await this.compile(source.path, source.text))) return;
       await this.begin(false);
     });
   }

@@ -20,6 +20,8 @@ export interface TourView {
 }
 
 export interface TourHost {
+  /** Bring a part of the page into sight. */
+  reveal(part: Element | null): void;
   tourView(): TourView;
   open(path: string): Promise<void>;
 }
@@ -112,6 +114,7 @@ export class Tour {
     this.ticked = false;
     const show = (): void => {
       if (this.place !== place) return;
+      this.host.reveal(document.querySelector(step.at ?? "body"));
       this.then = this.host.tourView();
       this.draw();
       this.card.querySelector<HTMLElement>("button.main")?.focus();

@@ -722,6 +722,8 @@ experiment { end = 3; }
     const panels = await page.locator("#panel-tabs button").count();
     assert.match(await page.textContent("#run"), /Пуск/);
     assert.match(await page.textContent("#status"), /готово · \d+ событи/);
+    await page.click(".event >> nth=2");
+    assert.match(await page.textContent(".explanation"), /потому что .* \(строка \d+\)/);
     for (const theme of ["light", "dark"]) {
       for (let i = 0; i < panels; i++) {
         await page.click(`#panel-tabs button >> nth=${i}`);
@@ -738,6 +740,24 @@ experiment { end = 3; }
     assert.deepEqual(english, []);
     await page.click("dialog >> text=OK");
     await page.click("#language");
+  },
+
+  async nothing_old_is_waited_for(bench) {
+    // nine million equations; the next text does not wait for them
+    await bench.write("const n = 3000;\nfor i = 1:n { for j = 1:n { x[i,j]' = -x[i,j]; x[i,j](t0) = 1; } }\nexperiment { end = 1; }\n");
+    await bench.page.waitForSelector("#halt");
+    await bench.write("const n = 5;\nfor i = 1:n { x[i]' = -i*x[i]; x[i](t0) = 1; }\nexperiment { end = 7; }\n");
+    await bench.until((look) => look.state === "done" && look.t === 7 && look.constants.n === 5);
+    // a slider of what is counted has whole numbers, and goes on after one without a model
+    await bench.slide("n", 0.26);
+    await bench.until((look) => look.constants.n === 3 && look.last.x4 === undefined);
+    const field = bench.page.locator("#parameters .slider input[type=text]");
+    await field.fill("2.5");
+    await field.press("Enter");
+    await bench.page.waitForSelector("#status.failed");
+    await bench.slide("n", 0.4);
+    await bench.until((look) => look.constants.n === 4 && look.state === "done");
+    bench.problems.length = 0; // the browser tells of the answer 502
   },
 
   async links_are_text(bench) {
@@ -862,7 +882,7 @@ experiment { end = 10; every = 1e-5; }
     await bench.page.click("#language");
     await bench.page.setViewportSize({ width: 820, height: 1100 });
     await bench.open("stick_slip.lisma");
-    await bench.page.click("#pages >> text=Run");
+    await bench.page.click("#pages >> text=Results");
     await bench.picture(`${bench.form.name}-tablet`);
     await bench.page.click("#pages >> text=Model");
     await bench.page.setViewportSize({ width: 1280, height: 800 });
