@@ -569,6 +569,7 @@ typedef struct SltEvent {
   double bracket[2];  ///< the event time lies in between; [t, t] for time conditions
   double slope;       ///< of g at the event; NaN when there is none
   bool certified;     ///< proved that no earlier crossing was missed
+  bool kink;          ///< the switch of abs, max or min: slopes change there, values do not
   const char* text;   ///< of a stop, an error, a warning; NULL for none
   const SltChange* changes;
   uint32_t change_count;

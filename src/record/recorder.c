@@ -60,6 +60,7 @@ struct SltRecorder {
   bool begun;         // what stands before the rows is written
   bool continued;     // the run goes on from a checkpoint, and so does the grid
   bool mode_changed;  // by the records of the present advance
+  bool jumped;        // ... of the instant: not only kinks
   bool recorded;      // there was a record in the present advance
   bool has_row;
   double t_start;  // of the run
@@ -303,6 +304,7 @@ static bool changes_mode(const SltEvent* event) {
 static void on_event(void* user, const SltEvent* event) {
   SltRecorder* r = user;
   r->recorded = true;
+  r->jumped = r->jumped || !event->kink;
   r->mode_changed = r->mode_changed || changes_mode(event);
   if (r->has_events) events_write(&r->events, event);
   if (r->on_event) r->on_event(r->on_event_user, event);
@@ -379,7 +381,8 @@ static bool is_wanted(const SltRecorder* r) {
     break;
   case SLT_EVENT_ROWS_ALL: return r->recorded || r->mode_changed;
   }
-  return any_differs(r, 1, r->visible_count);
+  // at a kink values differ by rounding at most
+  return (r->jumped || !r->recorded) && any_differs(r, 1, r->visible_count);
 }
 
 /// Rows before and after the instant just passed. The first is left out when a row with these
@@ -469,6 +472,7 @@ static SltStatus start(SltRecorder* r) {
 /// One advance and its rows. `done` is set at the end of the run, by whatever cause.
 static SltStatus advance(SltRecorder* r, Grid* grid, bool* done) {
   r->mode_changed = false;
+  r->jumped = false;
   r->recorded = false;
   SltStatus status = r->all_steps ? slt_sim_advance_step(r->sim, grid->end, NULL)
                                   : slt_sim_advance(r->sim, grid_next(grid, r->t_row), NULL);

@@ -336,6 +336,17 @@ class Output(cli_case.CliCase):
             env = self.environment(LC_ALL=name, LANG=name)
             self.assertEqual(plain, self.good("run", "ball.lisma", "-q", "-o", "-", env=env).out)
 
+    def test_kinks_add_no_rows(self):
+        # what is recorded bends there; rounding is no change. What is computed from slopes jumps.
+        text = "x' = cos(time); x(t0) = 0; y = abs(x); z = max(x, 0.3); w = if(x > 0.5, 1, 0); experiment { end = 20; every = 10; }"
+        self.write("m.lisma", text)
+        for out, rows in (("x", 3), ("y", 3), ("z", 3), ("y, z", 3), ("w", 3 + 2*7), ("y, w", 3 + 2*7)):
+            self.assertEqual(len(self.good("run", "m.lisma", "-q", "-o", "-", "--out", out).out.splitlines()), 1 + rows, out)
+        every = self.good("run", "m.lisma", "-q", "-o", "-", "--event-rows", "all").out.splitlines()
+        self.assertGreater(len(every), 40)
+        self.write("m.lisma", "x' = cos(time); x(t0) = 0; y = abs(x); z = y'; experiment { end = 20; every = 10; }")
+        self.assertEqual(len(self.good("run", "m.lisma", "-q", "-o", "-", "--out", "z").out.splitlines()), 1 + 3 + 2*6)
+
 
 if __name__ == "__main__":
     cli_case.main()

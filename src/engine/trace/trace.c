@@ -790,6 +790,10 @@ void eng_trace_end(EngSim* sim) {
       event.automaton = a->name.data;
       event.from = a->states[record->from].written->name.data;
       event.to = a->states[record->to].written->name.data;
+      uint32_t follows = sim->sliding.value.follows[record->automaton];
+      // constraints may read the slopes
+      event.kink = follows != MODEL_NONE && sim->atoms[follows / 2].kind.kink &&
+                   !sim->core.mode->implicit;
     }
     event.line = record->line;
     event.cause = record->cause;
