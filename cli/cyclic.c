@@ -153,6 +153,11 @@ static int check_options(const RunOptions* o) {
     cli_error("cyclic execution locates no events: --max-events limits nothing");
     return CLI_USAGE;
   }
+  if (o->events && path_ends_with(o->events, ".csv")) {
+    cli_error("cyclic execution writes its events as JSON lines only");
+    cli_hint("--events FILE.jsonl");
+    return CLI_USAGE;
+  }
   if (o->format.id != SLT_FORMAT_CSV) {
     cli_error("cyclic execution writes its rows as CSV only");
     cli_hint("`saltus convert rows.csv rows.mat` makes other files of them");

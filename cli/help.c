@@ -67,7 +67,7 @@ static const char run_help[] =
     "  --event-rows changes|modes|all|none   events that get rows, before and after:\n"
     "                      those that change a column, also modes, all, none  [changes]\n"
     "  -o FILE|-           where the rows go: .csv, .csv.gz, .jsonl, .mat, .h5  [MODEL.csv]\n"
-    "  --events FILE|-     events, one JSON object a line\n"
+    "  --events FILE|-     events, one JSON object a line; FILE.csv: a table of them\n"
     "  --plot FILE.svg|.png|.pdf|-   a picture; - draws on the terminal. Panels, axes, marks:\n"
     "                      `saltus help plot` lists the settings\n"
     "  --report FILE.html  a page with picture, events, summary and model\n"

@@ -170,6 +170,7 @@ static int create_recorder(Run* run) {
   if (!o->explain || o->csv) options.rows = (SltWriter){output_write, &run->csv};
   if (o->explain_json) options.events = (SltWriter){stdout_write, NULL};
   if (o->events) options.events = (SltWriter){output_write, &run->events};
+  options.event_table = o->events && path_ends_with(o->events, ".csv");
   options.keep = o->plot || o->report;
   const char* bad = NULL;
   SltStatus status = slt_recorder_create(run->sim, &options, &run->recorder, &bad);

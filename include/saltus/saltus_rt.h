@@ -786,6 +786,7 @@ typedef struct SltRecorderOptions {
   SltWriter rows;      ///< write NULL: none
   SltFormatId format;  ///< of the rows [CSV]
   SltWriter events;    ///< JSON lines; write NULL: none
+  bool event_table;    ///< ... or CSV: time, states, relations and changes in a line each
   bool keep;           ///< keep the rows in memory for slt_recorder_table()
   bool bands;          ///< ... with the states of the automata, and rows where only these change,
                        ///< as pictures show them [true]

@@ -6,7 +6,7 @@
 // cells, three times, each time with one cell more. In all lists of the canonical model the
 // differences are the same from cell to cell and from size to size (extend_run.c), and from these
 // the model of a million cells is written down. The front end answers for it that the text treats
-// all instances alike; what hangs on the names and numbers around a loop is checked here.
+// all instances alike; what depends on the names and numbers around a loop is checked here.
 #include "ir/extend.h"
 
 static bool pools_equal(const IrPool* a, const IrPool* b) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers of an extended model. They stand in order of size, so the place of one hangs on all
+// Numbers of an extended model. They stand in order of size, so the place of one depends on all
 // others: the values that loops count through, and what lies between them.
 #include "ir/extend.h"
 

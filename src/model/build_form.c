@@ -63,7 +63,8 @@ static uint32_t base_of(const Walk* walk, uint32_t reg) {
   return walk->degree[reg] > 0 ? walk->value[reg] : MODEL_NONE;
 }
 
-/// One instruction; false when its result hangs on more than one polynomial, or cannot be treated.
+/// One instruction; false when its result depends on more than one polynomial, or cannot be
+/// treated.
 static bool walk_instr(Walk* walk, uint32_t place) {
   const ModelInstr* pc = &walk->program->code[walk->instrs[place]];
   uint32_t operands = model_op_operands(pc->op);

@@ -410,7 +410,7 @@ static const Diag* too_large(ModelBuild* build, const SymMode* sym) {
                         "%u equations of a mode must be solved together, more than the %u that "
                         "are supported%s",
                         large->count, many ? BLOCK_MAX : FULL_MATRIX_MAX,
-                        many ? "" : " where each of them hangs on most others");
+                        many ? "" : " where each of them depends on most others");
   diag_hint(&list, diag, "solve the equations for their unknowns where that is possible");
   return diag;
 }

@@ -226,6 +226,67 @@ void events_write(Sink* sink, const SltEvent* event) {
   sink_end_unit(sink);
 }
 
+// ---- as a table ---------------------------------------------------------------------------------
+
+/// Text inside of a quoted cell.
+static void quote(Sink* sink, const char* text) {
+  for (; text && *text; text++) {
+    if (*text == '"') sink_char(sink, '"');
+    sink_char(sink, *text);
+  }
+}
+
+static void text_cell(Sink* sink, const char* text) {
+  sink_char(sink, ',');
+  if (!text) return;
+  bool plain = strpbrk(text, ",\"\r\n") == NULL;
+  if (!plain) sink_char(sink, '"');
+  quote(sink, text);
+  if (!plain) sink_char(sink, '"');
+}
+
+static void relations_cell(Sink* sink, const SltEvent* event) {
+  sink_c(sink, event->atom_count ? ",\"" : ",");
+  for (uint32_t i = 0; i < event->atom_count; i++) {
+    if (i) sink_c(sink, " and ");
+    quote(sink, event->atoms[i]);
+  }
+  if (event->atom_count) sink_char(sink, '"');
+}
+
+static void changes_cell(Sink* sink, const SltEvent* event) {
+  uint32_t count = event->change_count - event->computed_count;
+  sink_c(sink, count ? ",\"" : ",");
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) sink_c(sink, "; ");
+    quote(sink, event->changes[i].name);
+    sink_c(sink, ": ");
+    sink_double(sink, event->changes[i].before);
+    sink_c(sink, " -> ");
+    sink_double(sink, event->changes[i].after);
+  }
+  if (count) sink_char(sink, '"');
+}
+
+void events_write_csv(Sink* sink, const SltEvent* event) {
+  if (event->kind == SLT_EVENT_INITIAL) {
+    sink_c(sink, "time,kind,class,automaton,from,to,relations,line,certified,changes\n");
+  }
+  sink_double(sink, event->t);
+  text_cell(sink, events_kind_text(event->kind));
+  text_cell(sink, events_class_text(event->event_class));
+  text_cell(sink, event->automaton);
+  text_cell(sink, event->automaton ? event->from : NULL);
+  text_cell(sink, event->automaton ? event->to : NULL);
+  relations_cell(sink, event);
+  sink_char(sink, ',');
+  if (event->line) sink_unsigned(sink, event->line);
+  sink_c(sink, event->certified ? ",true" : ",false");
+  changes_cell(sink, event);
+  sink_char(sink, '\n');
+  sink_end_unit(sink);
+}
+
 SltStatus slt_event_write(const SltEvent* event, SltWriter writer) {
   if (!event || !writer.write) return SLT_ERR_ARGUMENT;
   Sink sink;

@@ -48,6 +48,7 @@ struct SltRecorder {
   RowSink* memory;  // rows for pictures, with the hidden columns; NULL: none
   uint64_t row_count;
   bool has_events;
+  bool event_table;  // as CSV
   Sink events;
   SltEventFn* on_event;
   void* on_event_user;
@@ -230,7 +231,8 @@ SltStatus slt_recorder_create(SltSim* sim, const SltRecorderOptions* options, Sl
                      .samples = options->samples,
                      .all_steps = options->all_steps,
                      .event_rows = options->event_rows,
-                     .has_events = options->events.write != NULL};
+                     .has_events = options->events.write != NULL,
+                     .event_table = options->event_table};
   SltStatus status = set_up(r, options, bad_name);
   if (status < 0) {
     slt_recorder_free(r);
@@ -306,7 +308,11 @@ static void on_event(void* user, const SltEvent* event) {
   r->recorded = true;
   r->jumped = r->jumped || !event->kink;
   r->mode_changed = r->mode_changed || changes_mode(event);
-  if (r->has_events) events_write(&r->events, event);
+  if (r->has_events && r->event_table) {
+    events_write_csv(&r->events, event);
+  } else if (r->has_events) {
+    events_write(&r->events, event);
+  }
   if (r->on_event) r->on_event(r->on_event_user, event);
 }
 

@@ -15,7 +15,7 @@ bool sym_edits_equations(const IrModel* ir, uint32_t index) {
   return false;
 }
 
-/// Whether an automaton belongs into the name of a mode.
+/// Whether an automaton belongs in the name of a mode.
 static bool is_named(const IrModel* ir, uint32_t index, const uint32_t* mode) {
   return sym_edits_equations(ir, index) && ir_automaton_is_active(ir, index, mode);
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Patterns and expressions in --out, several models, --watch, diff, names, completions of names."""
 import csv
+import json
 import os
 import signal
 import subprocess
@@ -38,6 +39,23 @@ class Comforts(cli_case.CliCase):
         self.assertEqual(self.rows("rooms.lisma", "--out", "q,room*")[0], ["time", "q", *rooms])
         self.assertEqual(self.rows("ball.lisma", "--out", "*.state,y")[0], ["time", "main.state", "y"])
         self.fails(1, "run", "rooms.lisma", "-q", "--out", "hall", says=["hall"])
+
+    def test_table_of_events(self):
+        """The records of --events FILE.csv are those of the JSON lines, also behind a checkpoint."""
+        self.write("m.lisma", 'x\' = 1;  x(t0) = 0;  `n, m`(t0) = 0;\nstate hit [x >= 1] && [time > 0] { set x = 0, `n, m` = `n, m` + 1; } '
+                              'from init, hit;\nat 2.5 { set `n, m` = 7; }\nexperiment { end = 4.5; }\n')
+        self.good("run", "m.lisma", "-q", "-o", "a.csv", "--events", "a.jsonl")
+        told = self.good("run", "m.lisma", "-o", "b.csv", "--events", "b_events.csv").err
+        rows = list(csv.DictReader(self.read("b_events.csv").splitlines()))
+        records = [json.loads(line) for line in self.read("a.jsonl").splitlines()]
+        self.assertIn(f"records      {len(records)} in", told)
+        self.assertEqual([float(row["time"]) for row in rows], [record["t"] for record in records])
+        self.assertEqual([row["to"] for row in rows], [record["to"] or "" for record in records])
+        self.assertEqual([row["relations"] for row in rows], [" and ".join(record["atom"]) for record in records])
+        self.assertRegex(rows[1]["changes"], r"^x: [\d.]+ -> 0; n, m: 0 -> 1$")
+        self.good("run", "m.lisma", "-q", "--until", "2", "-o", "c.csv", "--events", "c_events.csv", "--checkpoint", "c.state")
+        self.good("run", "m.lisma", "-q", "-o", "c.csv", "--events", "c_events.csv", "--resume", "c.state")
+        self.assertEqual(self.read("c_events.csv"), self.read("b_events.csv"))
 
     def test_energy_is_a_column(self):
         self.write("spring.lisma", "x' = v;  x(t0) = 1;\nv' = -x;  v(t0) = 0;\nenergy = v^2/2 + x^2/2;\n")
