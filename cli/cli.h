@@ -122,11 +122,14 @@ bool cli_one_model(const char* command, const char* word, const char** path);
 typedef struct Output {
   const char* path;  // "-" is standard output; NULL: not wanted
   bool whole;        // of no use before its end: what was there stays until then
-  bool packed;       // its lines cannot be counted
-  bool csv;          // a line end inside of quotes ends no line
-  bool again;        // may take the place of a file that was read: the next checkpoint
+  bool late;    // the first that is written, the names of columns, waits for the next: until there
+                // are rows, what was there stays
+  bool packed;  // its lines cannot be counted
+  bool csv;     // a line end inside of quotes ends no line
+  bool again;   // may take the place of a file that was read: the next checkpoint
   uint64_t headers;  // lines before the rows
   // the rest belongs to output.c
+  char* held;  // what waits
   int fd;
   bool regular;
   int error;        // errno of the first failure; 0: none

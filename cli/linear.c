@@ -136,12 +136,19 @@ static bool set_state(LinearCommand* c, const char* text) {
 static int advance(LinearCommand* c) {
   SltStatus status = slt_sim_start(c->sim);
   double t = isnan(c->at) ? c->trial.t_start : c->at;
+  double start = slt_sim_time(c->sim);
   while (status >= 0 && status != SLT_END && slt_sim_time(c->sim) < t)
     status = slt_sim_advance(c->sim, t, NULL);
   if (status < 0) {
     cli_error("the run fails before: %s", slt_status_text(status));
     cli_hint("`saltus run` tells more");
     return CLI_RUN;
+  }
+  if (!isnan(c->at) && (c->at < start || slt_sim_time(c->sim) < c->at)) {
+    char ends[2][32];
+    cli_error("--at: the run goes from %s to %s", cli_number_text(start, ends[0]),
+              cli_number_text(c->at < start ? c->trial.t_end : slt_sim_time(c->sim), ends[1]));
+    return CLI_USAGE;
   }
   for (uint32_t i = 0; i < c->states.count; i++) {
     if (!set_state(c, c->states.items[i])) return CLI_USAGE;
@@ -401,7 +408,7 @@ static int prepare(LinearCommand* c) {
   if (exit != CLI_DONE) return exit;
   if (slt_sim_create(c->trial.model, &c->trial.sim, &c->sim) < 0) return out_of_memory();
   if (!c->path) return CLI_DONE;
-  c->file = (Output){.path = c->path, .fd = -1, .csv = true};
+  c->file = (Output){.path = c->path, .fd = -1, .late = true, .csv = true};
   return output_open(&c->file) ? CLI_DONE : CLI_USAGE;
 }
 

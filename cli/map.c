@@ -118,7 +118,7 @@ int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const 
               const char* plot) {
   MapCommand c = {.design = design, .csv = {.fd = -1}};
   char* title = path_title(trial->source.name, ".map.csv");
-  c.csv = (Output){.path = output ? output : title, .fd = -1, .csv = true};
+  c.csv = (Output){.path = output ? output : title, .fd = -1, .late = true, .csv = true};
   if (!c.csv.path || (output && !csv_path_check(output)) || !output_open(&c.csv)) {
     free(title);
     return CLI_USAGE;

@@ -159,7 +159,7 @@ static int prepare(OptimizeCommand* c) {
     if (!parameters_bound(c->parameters, c->params.count, c->bounds.items[i])) exit = CLI_USAGE;
   }
   if (exit != CLI_DONE || !c->output) return exit;
-  c->csv = (Output){.path = c->output, .fd = -1, .csv = true};
+  c->csv = (Output){.path = c->output, .fd = -1, .late = true, .csv = true};
   return output_open(&c->csv) ? CLI_DONE : CLI_USAGE;
 }
 

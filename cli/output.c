@@ -146,7 +146,8 @@ bool output_open(Output* output) {
     output->target = target_of(output->path);
     if (output->target) output->fd = open_fresh(output, mode);
   } else {
-    output->fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int empties = output->late ? 0 : O_TRUNC;
+    output->fd = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC | empties, 0666);
   }
   if (output->fd < 0) {
     int cause = errno;
@@ -155,7 +156,7 @@ bool output_open(Output* output) {
   }
   struct stat file;
   output->regular = fstat(output->fd, &file) == 0 && S_ISREG(file.st_mode);
-  if (output->regular) mark_set(output->fd, "open");
+  if (output->regular && !output->late) mark_set(output->fd, "open");
   return true;
 }
 
@@ -243,9 +244,27 @@ static void drop_tail(Output* output) {
   output->tail = 0;
 }
 
+/// What was there makes room for what was kept back.
+static SltStatus begin_late(Output* output) {
+  char* held = output->held;
+  output->held = NULL;
+  output->late = false;
+  if (output->regular && ftruncate(output->fd, 0) != 0) output->error = errno;
+  if (output->regular) mark_set(output->fd, "open");
+  SltStatus status = output_write(output, held, strlen(held));
+  free(held);
+  return status;
+}
+
 SltStatus output_write(void* user, const char* data, size_t length) {
   Output* output = user;
   if (output->error) return SLT_ERR_IO;
+  if (output->late && !output->held) {
+    output->held = calloc(length + 1, 1);
+    if (output->held) memcpy(output->held, data, length);
+    return output->held ? SLT_OK : SLT_ERR_NOMEM;
+  }
+  if (output->late && begin_late(output) < 0) return SLT_ERR_IO;
   while (length > 0) {
     ssize_t written = write(output->fd, data, length);
     if (written < 0 && errno == EINTR) continue;
@@ -285,9 +304,11 @@ static void put_in_place(Output* output) {
 }
 
 void output_close(Output* output) {
+  free(output->held);
+  output->held = NULL;
   if (output->fd < 0 || output->fd == STDOUT_FILENO) return;
   struct stat file;
-  if (output->regular && fstat(output->fd, &file) == 0) {
+  if (output->regular && !output->late && fstat(output->fd, &file) == 0) {
     char mark[MARK_SIZE];
     mark_text(&file, mark);
     mark_set(output->fd, mark);
@@ -306,7 +327,7 @@ void output_abandon(Output* output, int cause) {
 }
 
 void output_leave(const Output* output) {
-  if (output->fd < 0 || !output->regular) return;
+  if (output->fd < 0 || !output->regular || output->late) return;
   if (output->fresh) {
     unlink(output->fresh);
   } else if (!output->packed &&

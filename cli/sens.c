@@ -249,7 +249,7 @@ static int run(SensCommand* c) {
     cli_hint("--measure 'max(x)', or `measure peak = max(x);` in the model");
     return CLI_USAGE;
   }
-  c->csv = (Output){.path = c->output, .fd = -1, .csv = true};
+  c->csv = (Output){.path = c->output, .fd = -1, .late = true, .csv = true};
   if (!inputs_spare(c->plot)) return CLI_USAGE;
   if (c->samples) {
     exit = sens_variance(&c->trial, c->measures, &c->vary,

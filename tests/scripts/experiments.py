@@ -143,6 +143,26 @@ class Sens(Experiment):
         self.fails(3, "sens", "f.lisma", "--params", "a", "-m", "end(x)", says="does not start")
 
 
+class Files(Experiment):
+    def test_what_was_there_stays_until_there_are_rows(self):
+        self.write("m.lisma", "const k = 2;\nx' = -k*x; x(t0) = 1;\nexperiment { end = 1; }\n")
+        self.write("b.lisma", "x' = 1; x(t0) = 0; z(t0) = 0;\nstate s [x >= 2] { stop; } from init;\nexperiment { end = 5; }\n")
+        wrong = (("sens", "m.lisma", "--params", "no", "-m", "end(x)"),
+                 ("optimize", "m.lisma", "--minimize", "end(x)", "--params", "no"),
+                 ("steady", "b.lisma"),
+                 ("linearize", "b.lisma", "--at", "-1"),
+                 ("linearize", "b.lisma", "--at", "3"))
+        for arguments in wrong:
+            self.write("kept.csv", "mine\n")
+            result = self.saltus(*arguments, "-q", "-o", "kept.csv")
+            self.assertNotEqual(result.status, 0, arguments)
+            self.assertEqual(self.read("kept.csv"), "mine\n", arguments)
+            self.assertNotIn(",", self.saltus(*arguments, "-q", "-o", "-").out, arguments)
+        self.good("sens", "m.lisma", "--params", "k", "-m", "end(x)", "-q", "-o", "kept.csv")
+        self.assertTrue(self.read("kept.csv").startswith("measure,parameter,"))
+        self.fails(2, "linearize", "b.lisma", "--at", "3", says="the run goes from 0 to 2")
+
+
 class Fit(Experiment):
     MODEL = ("const k = 30, d = 0.3, x0 = 1;\nx'' = -k*x - d*x'; x(t0) = x0; x'(t0) = 0;\n"
              "experiment { end = 3; }\n")
