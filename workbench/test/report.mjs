@@ -95,6 +95,7 @@ assert.match(await page.evaluate(() => document.documentElement.dataset.theme), 
 await page.emulateMedia({ media: "print" });
 assert.ok(await page.locator("figure.static").isVisible(), "paper has the picture");
 assert.ok(await page.locator("#chart-bar").isHidden());
+assert.ok(await page.locator("#event-view").isHidden(), "paper has all events, not a window on them");
 assert.deepEqual(troubles, []);
 console.log(`report: ${rows} rows, ${all} events, first quantity ${name}`);
 await browser.close();
