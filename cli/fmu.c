@@ -63,7 +63,7 @@ static const OptionSpec fmu_specs[FMU_OPTION_COUNT] = {
     [FMU_OUTPUT] = {"--output", "-o", OPTION_VALUE},
     [FMU_INTERFACE] = {"--interface", NULL, OPTION_VALUE},
     [FMU_TIMEOUT] = {"--timeout", NULL, OPTION_VALUE},
-    [FMU_QUIET] = {"--quiet", NULL, OPTION_FLAG},
+    [FMU_QUIET] = {"--quiet", "-q", OPTION_FLAG},
 };
 
 /// One command from its arguments to its exit status.
