@@ -103,6 +103,16 @@ typedef struct FitFound {
 /// Data, model, interval and residuals as a picture (fit_plot.c). Returns the exit status.
 int fit_plot(const FitFound* found, const char* path);
 
+/// Derivatives of these quantities by these parameters along the run.
+typedef struct SensCourse {
+  const CliNames* params;
+  const CliNames* out;
+  double every;  // between rows; NaN: the usual number of them
+} SensCourse;
+
+/// Write them (sens_course.c). Returns the exit status.
+int sens_course(const Trial* trial, const SensCourse* request, Output* csv);
+
 /// How variances are asked for.
 typedef struct VarianceRequest {
   uint64_t samples, seed;

@@ -300,6 +300,8 @@ static const char sens_help[] =
     "\n"
     "  --params a,b        constants, initial values x(t0)\n"
     "  -m, --measure M     as of sweep [the model's measures]\n"
+    "  --out x,y           derivatives of these along the run instead, in rows; --every DT [100 "
+    "rows]\n"
     "  --reach R           how far parameters are moved, relative [0.02]\n"
     "  --sobol N           shares of the variance instead (indices of Sobol), from N samples of\n"
     "  --vary 'k~normal(1, 0.1)'   distributions or ranges of parameters; --seed N, --jobs N\n"

@@ -19,6 +19,8 @@ typedef enum SensOption {
   SENS_JOBS,
   SENS_OUTPUT,
   SENS_PLOT,
+  SENS_OUT,
+  SENS_EVERY,
   SENS_OPTION_COUNT
 } SensOption;
 
@@ -34,6 +36,8 @@ static const OptionSpec specs[SENS_OPTION_COUNT] = {
     [SENS_JOBS] = {"--jobs", "-j", OPTION_VALUE},
     [SENS_OUTPUT] = {"--output", "-o", OPTION_VALUE},
     [SENS_PLOT] = {"--plot", NULL, OPTION_VALUE},
+    [SENS_OUT] = {"--out", NULL, OPTION_VALUE},
+    [SENS_EVERY] = {"--every", NULL, OPTION_VALUE},
 };
 
 /// A line of the table that people read, in order of what matters most.
@@ -46,6 +50,8 @@ typedef struct SensLine {
 typedef struct SensCommand {
   Trial trial;
   CliNames params;
+  CliNames out;  // derivatives along the run are asked for, of these
+  double every;
   double reach;
   bool differences, adjoint;
   CliTexts vary;
@@ -77,6 +83,8 @@ static bool read_option(SensCommand* c, int option, const char* text) {
   case SENS_ADJOINT: c->adjoint = true; return true;
   case SENS_OUTPUT: c->output = text; return csv_path_check(text);
   case SENS_PLOT: c->plot = text; return plot_path_check("--plot", text);
+  case SENS_OUT: cli_names_clear(&c->out); return cli_names_parse("--out", text, &c->out);
+  case SENS_EVERY: return option_positive("--every", text, &c->every);
   default: return false;
   }
 }
@@ -240,7 +248,25 @@ static int draw(SensCommand* c) {
   return status < 0 || out.error ? output_report(&out, "picture") : CLI_DONE;
 }
 
+static int follow_course(SensCommand* c) {
+  if (c->trial.measures.count || c->adjoint || c->differences || c->samples || c->plot) {
+    cli_error("--out is for derivatives along the run, without measures and ways to them");
+    cli_hint("saltus sens MODEL --params k --out x --every 0.1");
+    return CLI_USAGE;
+  }
+  int exit = trial_open(&c->trial, "sens");
+  if (exit != CLI_DONE) return exit;
+  char* usual = path_title(c->trial.source.name, ".sens.csv");
+  c->csv = (Output){.path = c->output ? c->output : usual, .fd = -1, .late = true, .csv = true};
+  SensCourse request = {&c->params, &c->out, c->every > 0.0 ? c->every : (double)NAN};
+  exit = usual ? sens_course(&c->trial, &request, &c->csv) : out_of_memory();
+  output_close(&c->csv);
+  free(usual);
+  return exit;
+}
+
 static int run(SensCommand* c) {
+  if (c->out.count) return follow_course(c);
   int exit = trial_open(&c->trial, "sens");
   if (exit == CLI_DONE) exit = trial_measures(&c->trial, &c->measures);
   if (exit != CLI_DONE) return exit;
@@ -286,6 +312,7 @@ int command_sens(int argc, char** argv) {
   free(c.lines);
   slt_measures_free(c.measures);
   cli_names_clear(&c.params);
+  cli_names_clear(&c.out);
   texts_clear(&c.vary);
   trial_close(&c.trial);
   return exit;

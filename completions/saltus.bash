@@ -68,7 +68,7 @@ _saltus() {
     check) words="--set --include --help" ;;
     measure) words="--seed -o --output $trial" ;;
     sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume --map --plot $trial" ;;
-    sens) words="--params --reach --differences --sobol --vary --seed -j --jobs -o --output --plot $trial" ;;
+    sens) words="--params --out --every --reach --differences --sobol --vary --seed -j --jobs -o --output --plot $trial" ;;
     fit) words="--data --params --bounds --weight --columns --loss --starts --seed -o --output --plot $trial" ;;
     steady) words="--at --state -o --output $trial" ;;
     linearize) words="--at --state --inputs --outputs --response --plot -o --output $trial" ;;

@@ -138,6 +138,8 @@ complete -c saltus -n "__fish_seen_subcommand_from sweep" -l resume -d "go on wi
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a sens -d "derivatives of measures"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a compare -d "two tables, or a model and data"
 complete -c saltus -n "__fish_seen_subcommand_from sens" -l params -x -d "constants and initial values"
+complete -c saltus -n "__fish_seen_subcommand_from sens" -l out -x -d "along the run"
+complete -c saltus -n "__fish_seen_subcommand_from sens" -l every -x -d "between rows"
 complete -c saltus -n "__fish_seen_subcommand_from sens" -l reach -x -d "how far parameters are moved"
 complete -c saltus -n "__fish_seen_subcommand_from compare" -l data -r -d "measured rows"
 complete -c saltus -n "__fish_seen_subcommand_from compare" -l tol -x -d "relative tolerance"

@@ -143,6 +143,31 @@ class Sens(Experiment):
         self.fails(3, "sens", "f.lisma", "--params", "a", "-m", "end(x)", says="does not start")
 
 
+class Course(Experiment):
+    def test_derivatives_along_a_run(self):
+        """Of a ball in flight, after its bounce, and by the height that it falls from."""
+        self.write("m.lisma", "const k = 0.8, h = 5;\ny' = v; y(t0) = h;\nv' = -10; v(t0) = 0;\n"
+                   "state b [y <= 0] && [v < 0] { set v = -k*v; } from init, b;\nexperiment { end = 1.5; }\n")
+        text = self.good("sens", "m.lisma", "--params", "k,y(t0)", "--out", "y,v", "--every", "0.25", "-o", "-", "-q").out
+        rows = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual([float(r["time"]) for r in rows], [0.25*i for i in range(7)])
+        for r in rows:
+            t = float(r["time"])
+            got = [float(r[f"d {x}/d {p}"]) for x in "yv" for p in ("k", "y(t0)")]
+            # falls for 1 s to -10 m/s; the impact moves by 0.1 s for each metre, and its speed by 1 m/s
+            want = [10*(t - 1), 0.8*(t - 1) - 0.1*8 + 10*0.1*(t - 1), 10, 0.8 + 1] if t > 1 else [0, 1, 0, 0]
+            if t != 1:
+                for a, b in zip(got, want):
+                    self.assertLess(abs(a - b), 1e-10, r)
+
+    def test_bad_input(self):
+        self.write("m.lisma", "const k = 2;\nx' = -k*x; x(t0) = 1;\nexperiment { end = 1; }\n")
+        for arguments, says in (((), "sens needs parameters"), (("--params", "no"), "no constant or initial value"),
+                                (("--params", "k", "-m", "end(x)"), "without measures"), (("--params", "k", "--every", "1e-12"), "too many rows")):
+            self.assertIn(says, self.saltus("sens", "m.lisma", "--out", "x", *arguments).err)
+        self.fails(1, "sens", "m.lisma", "--params", "k", "--out", "z", says="no `z`")
+
+
 class Files(Experiment):
     def test_what_was_there_stays_until_there_are_rows(self):
         self.write("m.lisma", "const k = 2;\nx' = -k*x; x(t0) = 1;\nexperiment { end = 1; }\n")
