@@ -12,6 +12,25 @@
 // are as smooth as the solution, which f at the ends is not.
 #include "numeric/erk.h"
 
+#include <string.h>
+
+/// Stages of the output may have no values where those of the step have: a cubic goes through the
+/// ends then.
+static void smooth_rough(NumStepper* s) {
+  const size_t n = s->trial.n;
+  double zero = 0.0;
+  for (size_t j = 4; j <= s->method->dense_degree; j++) {
+    const double* r = s->dense + j * s->n_max;
+    for (size_t i = 0; i < n; i++) {
+      zero += r[i] - r[i];  // NaN for NaN and infinity
+    }
+  }
+  s->trial.rough = zero != 0.0;
+  for (size_t j = 4; s->trial.rough && j <= s->method->dense_degree; j++) {
+    memset(s->dense + j * s->n_max, 0, n * sizeof *s->dense);
+  }
+}
+
 SltStatus num_dense_prepare(NumStepper* s) {
   NumTrial* trial = &s->trial;
   if (!trial->valid) {
@@ -56,6 +75,7 @@ SltStatus num_dense_prepare(NumStepper* s) {
           r1[i] = difference; r2[i] = bend; r3[i] = difference - h * f1[i] - bend);
   if (s->method->kernel->dense) {
     SLT_TRY(s->method->kernel->dense(s));
+    smooth_rough(s);
   }
   trial->dense_ready = true;
   return SLT_OK;

@@ -141,6 +141,7 @@ typedef struct NumTrial {
   bool pending;      // ... and is neither accepted nor rejected
   bool f_known;
   bool dense_ready;
+  bool rough;     // ... and not of the order that the method has
   bool drift;     // made by num_stepper_drift
   bool replaced;  // some components by num_dense_replace: its stages tell nothing of its end
 } NumTrial;

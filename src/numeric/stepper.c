@@ -229,6 +229,7 @@ static void begin_trial(NumStepper* s, double t_target) {
   trial->valid = false;
   trial->pending = false;
   trial->dense_ready = false;
+  trial->rough = false;
   trial->drift = false;
   trial->replaced = false;
   s->shared.weight = NULL;

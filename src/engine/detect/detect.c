@@ -486,6 +486,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   if (eng_local_detect(sim, t_from, found)) return SLT_OK;
   sim->detect.crossing_count = 0;  // what was found before it gave up is looked for again
   SLT_TRY(num_dense_prepare(sim->stepper));
+  if (ENG_UNLIKELY(sim->stepper->trial.rough)) return SLT_ERR_NOT_FINITE;
   double t_end = sim->stepper->trial.t;
   bool near = ENG_UNLIKELY(sim->pruning.has_bounds) && eng_pruned_find_slow(sim, t_from);
   if (!near) find_ends(sim);

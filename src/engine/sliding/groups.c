@@ -345,9 +345,20 @@ static bool differs(double a, double b) {
   return a != b && !(isnan(a) && isnan(b));
 }
 
-static bool adds_up(double both, double a, double b, double none) {
+/// Differences by which rounding makes no sum of one, relative: at a distance from its surface g is
+/// known as well as its rounding lets it.
+static double sum_rounding(EngSim* sim) {
+  double most = SUM_ROUNDING;
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
+    if (s->offset > DBL_MIN) most = fmax(most, eng_rho(sim, s->index) / s->offset);
+  }
+  return most;
+}
+
+static bool adds_up(double both, double a, double b, double none, double rounding) {
   double size = fabs(both) + fabs(a) + fabs(b) + fabs(none);
-  return !(fabs(both - a - b + none) > SUM_ROUNDING * size);
+  return !(fabs(both - a - b + none) > rounding * size);
 }
 
 /// Whether two surfaces change what both of them change by a sum.
@@ -359,6 +370,7 @@ static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* b
   if (!found) return SLT_OK;
   look(sim, 1, &views[1]);
   sim->sliding.value.surfaces[a].above = true;
+  sim->sliding.value.surfaces[a].row = 1;
   SLT_TRY(make_row(sim, 1, &found));
   if (!found) return SLT_OK;
   look(sim, 1, &views[2]);
@@ -366,14 +378,15 @@ static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* b
   if (!found) return SLT_OK;
   look(sim, 1, &views[0]);
   *additive = true;
+  double rounding = sum_rounding(sim);
   for (uint32_t point = 0; point < 2 && *additive; point++) {
     for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
       *additive &= adds_up(views[2].flow[point][i], views[0].flow[point][i],
-                           views[1].flow[point][i], base->flow[point][i]);
+                           views[1].flow[point][i], base->flow[point][i], rounding);
     }
     for (uint32_t i = 0; i < sim->model->env_count; i++) {
       *additive &= adds_up(views[2].value[point][i], views[0].value[point][i],
-                           views[1].value[point][i], base->value[point][i]);
+                           views[1].value[point][i], base->value[point][i], rounding);
     }
   }
   return SLT_OK;
