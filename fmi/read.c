@@ -187,6 +187,10 @@ static void read_root(Reader* r, const char** a) {
     stop(r, "only versions 2 and 3 of the standard are known here");
     return;
   }
+  if (d->name || d->token) {
+    stop(r, "a description stands inside of another one");
+    return;
+  }
   d->name = copy_of(r, value_of(a, "modelName"));
   d->token = copy_of(r, value_of(a, d->version == 2 ? "guid" : "instantiationToken"));
   const char* indicators = value_of(a, "numberOfEventIndicators");

@@ -81,10 +81,13 @@ void engines_end(ServeEngines* engines, const char* page) {
 EngineStatus engines_ask(ServeEngines* engines, const char* page, const char* request,
                          size_t length, char** bytes, size_t* size) {
   (void)engines;
+  unsigned sum = 0;  // all of the request is there
   if (strchr(page, '/')) __builtin_trap();
-  *bytes = calloc(1, length + 1);
-  *size = length;
-  if (length && *bytes) memcpy(*bytes, request, length);
+  for (size_t i = 0; i < length; i++)
+    sum += (unsigned char)request[i];
+  *bytes = calloc(1, 1);
+  if (*bytes) **bytes = (char)(sum & 1);
+  *size = 1;
   return *bytes ? ENGINE_OK : ENGINE_FAILED;
 }
 

@@ -4,11 +4,13 @@
 // with which values, and what to try.
 #include "engine/dae/parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #define ROWS_SHOWN   4
 #define VALUES_SHOWN 8
+#define NEARBY_ULPS  1e4
 
 /// Text with an end; what does not fit is left out.
 typedef struct Text {
@@ -134,12 +136,20 @@ SltStatus dae_fail_rows(EngSim* sim, const double* distance, const double* resid
   return sim->error.status;
 }
 
-/// Residuals of the block at the best values found, and the values.
-static void append_nearest(EngSim* sim, uint32_t begin, uint32_t end, Text* text) {
+/// Residuals of the block at the best values found, and the values. True: it holds there, at some
+/// of many values.
+static bool append_nearest(EngSim* sim, uint32_t begin, uint32_t end, Text* text) {
   const ModelImplicit* im = sim->core.mode->implicit;
   const double* residual = NULL;
   const double* value = NULL;
-  if (!dae_nearest(sim, &residual, &value)) return;
+  if (!dae_nearest(sim, &residual, &value)) return false;
+  double off = 0.0;
+  for (uint32_t i = begin; i < end; i++)
+    off = fmax(off, fabs(residual[im->constraint_count + im->block_equations[i]]));
+  double size = 0.0;
+  for (uint32_t i = 0; i < im->quantity_count; i++)
+    size = fmax(size, fabs(value[i]));
+  bool holds = off <= NEARBY_ULPS * DBL_EPSILON * size;
   uint8_t* marked = sim->dae.marks;
   for (uint32_t i = 0; i < im->row_count; i++) {
     marked[i] = 0;
@@ -149,15 +159,17 @@ static void append_nearest(EngSim* sim, uint32_t begin, uint32_t end, Text* text
     marked[row] = 1;
     append(text, "%s", i > begin ? ", " : "");
     append_equation(text, im, im->block_equations[i], im->rows[row].level);
-    append(text, ", off by %s", eng_short(residual[row]).text);
+    if (!holds) append(text, ", off by %s", eng_short(residual[row]).text);
   }
   if (end > begin + ROWS_SHOWN) append(text, " and %u more", end - begin - ROWS_SHOWN);
   Text near = {.used = 0};
   Text given = {.used = 0};
   if (append_values(&near, sim, marked, value, is_sought)) {
-    append(text, " at the nearest values found: %s", near.data);
+    append(text, holds ? ", which hold at %s and elsewhere" : " at the nearest values found: %s",
+           near.data);
   }
   if (append_values(&given, sim, marked, value, is_given)) append(text, "; with %s", given.data);
+  return holds;
 }
 
 bool eng_fail_solve(EngSim* sim) {
@@ -166,21 +178,30 @@ bool eng_fail_solve(EngSim* sim) {
   if (!im || block >= im->block_count) return false;
   uint32_t begin = im->block_begin[block];
   uint32_t end = im->block_begin[block + 1];
+  bool open = false;
   Text text = {.used = 0};
-  append(&text, "at t = %s no solution was found", eng_number(sim->core.t).text);
-  append_mode(&text, sim);
-  append(&text, " of ");
+  Text equations = {.used = 0};
   if (im->quantity_count > 0) {
-    append_nearest(sim, begin, end, &text);
+    open = append_nearest(sim, begin, end, &equations);
   } else {
     for (uint32_t i = begin; i < end && i < begin + ROWS_SHOWN; i++) {
-      append(&text, "%s", i > begin ? ", " : "");
-      append_equation(&text, im, im->block_equations[i], 0);
+      append(&equations, "%s", i > begin ? ", " : "");
+      append_equation(&equations, im, im->block_equations[i], 0);
     }
-    if (end > begin + ROWS_SHOWN) append(&text, " and %u more", end - begin - ROWS_SHOWN);
+    if (end > begin + ROWS_SHOWN) append(&equations, " and %u more", end - begin - ROWS_SHOWN);
   }
+  append(&text, "at t = %s no %ssolution was found", eng_number(sim->core.t).text,
+         open ? "single " : "");
+  append_mode(&text, sim);
+  append(&text, " of %s", equations.data);
   const Span* span = &im->equations[im->block_equations[begin]].span;
   eng_fail(sim, SLT_ERR_NO_CONVERGENCE, DIAG_E0822, span, "%s", text.data);
+  if (open) {
+    eng_hint(sim,
+             "nothing fixes the level of these values: give one of them; in a network of parts "
+             "one node is the reference, connect it to a `Ground` (or a `Wall`, a `Frame`)");
+    return true;
+  }
   eng_hint(sim, "the equations may contradict each other here, or have a solution only up to here; "
                 "where they have several, a guess close to the one that is meant helps: "
                 "`x(t0) ~ ...`");
