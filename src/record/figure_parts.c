@@ -121,8 +121,16 @@ void draw_legend(const Drawing* d, const FigurePanel* panel, PlotBox box) {
   case LEGEND_TOP_LEFT:
   case LEGEND_BOTTOM_LEFT: break;
   }
-  if (panel->legend == LEGEND_BOTTOM_LEFT || panel->legend == LEGEND_BOTTOM_RIGHT) {
-    y = box.y + box.height - height - 6.0;
+  bool bottom = panel->legend == LEGEND_BOTTOM_LEFT || panel->legend == LEGEND_BOTTOM_RIGHT;
+  if (bottom) y = box.y + box.height - height - 6.0;
+  if (height + 12.0 > box.height) {
+    // no room for a list: in a row along the border
+    double row = flow_legend(d, panel, 0.0, false);
+    double top = bottom ? box.y + box.height - row - 1.0 : box.y + 1.0;
+    PlotBox ground = {box.x + 1.0, top, fmin(width * panel->line_count, box.width - 2.0), row};
+    d->canvas->rect(d->canvas->user, ground, d->theme->canvas, 0.85);
+    flow_legend(d, panel, top, true);
+    return;
   }
   d->canvas->rect(d->canvas->user, (PlotBox){x - 4.0, y - 2.0, width, height}, d->theme->canvas,
                   0.85);
@@ -323,12 +331,16 @@ static void draw_space_axis(const Drawing* d, const FigurePanel* panel, PlotBox 
                                                           : PLOT_MIDDLE;
   double across = anchor == PLOT_END ? -7.0 : anchor == PLOT_START ? 7.0 : 0.0;
   double widest = 0.0;
+  Place last = {-1e9, -1e9};
   for (uint32_t i = 0; i < ticks.count; i++) {
     if (ticks.ticks[i].minor) continue;
     p[axis] = ticks.ticks[i].at;
     Place at = place_of(panel, box, p);
     Str text = str_from_c(ticks.ticks[i].text);
     widest = fmax(widest, plot_text_width(text, FONT));
+    // a number that would touch the one before is left out
+    if (fabs(at.x - last.x) < widest + 3.0 && fabs(at.y - last.y) < FONT) continue;
+    last = at;
     draw_text(d, at.x + across, at.y + (upright ? 4.0 : 14.0), anchor, d->theme->soft, text);
   }
   char power[48] = "";
