@@ -387,3 +387,18 @@ bool model_program_enclose_output(const ModelProgram* program, const ModelContex
   *value = regs[program->outputs[output]];
   return true;
 }
+
+static ModelDual state_in_row(const void* user, uint32_t state) {
+  return ((const ModelDual*)user)[state];
+}
+
+void model_program_enclose_some(const ModelProgram* program, const ModelContext* context,
+                                ModelDual* regs, ModelInterval t, const ModelDual* x,
+                                const uint32_t* outputs, uint32_t count, ModelDual* out) {
+  bool alone = true;
+  for (uint32_t i = 0; i < count && alone; i++) {
+    alone = model_program_enclose_output(program, context, regs, t, state_in_row, x, outputs[i],
+                                         &out[outputs[i]]);
+  }
+  if (!alone) model_program_enclose(program, context, regs, t, x, out);
+}

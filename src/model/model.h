@@ -584,6 +584,11 @@ bool model_bounds_fit(uint32_t n, const double* restrict lo, const double* restr
 /// Bounds moved outwards by a share of the largest magnitude.
 void model_bounds_widen(uint32_t n, double share, double* restrict lo, double* restrict hi);
 
+/// The same for `count` outputs; others may stay as they were.
+void model_program_enclose_some(const ModelProgram* program, const ModelContext* context,
+                                ModelDual* regs, ModelInterval t, const ModelDual* x,
+                                const uint32_t* outputs, uint32_t count, ModelDual* out);
+
 typedef ModelDual ModelStateDualFn(const void* user, uint32_t state);
 
 /// One output alone; false where the program has no slice for it.

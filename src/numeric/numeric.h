@@ -578,6 +578,24 @@ void num_lu_solve(uint32_t n, const double* lu, const uint32_t* pivot, double* s
 void num_lu_solve_transposed(uint32_t n, const double* lu, const uint32_t* pivot, double* scratch,
                              double* b);
 
+// ---- multilinear combinations -------------------------------------------------------------------
+
+#define NUM_MULTILINEAR 3  // coefficients at most
+#define NUM_PATTERNS    8  // ... and patterns of their sides
+
+typedef struct NumInterval {
+  double lo, hi;
+} NumInterval;
+
+/// Weight of a pattern: the product of alpha[k] or 1 - alpha[k], by its bits, over the k in `mask`.
+double num_multilinear_weight(uint32_t pattern, uint32_t mask, const double* alpha);
+
+/// Whether for any numbers in `values` (by equation and pattern) the `count` equations "the
+/// combination is 0" have a solution in (0, 1)^count, by Krawczyk's operator around `middle`, the
+/// solution for some of these numbers. False: that could not be shown.
+bool num_multilinear_inside(NumInterval values[][NUM_PATTERNS], uint32_t count,
+                            const double* middle);
+
 // ---- sparse normal equations --------------------------------------------------------------------
 
 /// Place of an entry of a sparse matrix.

@@ -23,7 +23,7 @@ TEST(weights_of_all_patterns_sum_to_one) {
     double alpha[ENG_GROUP_MAX] = {draw(0, 1), draw(0, 1), draw(0, 1)};
     double sum = 0.0;
     for (uint32_t pattern = 0; pattern < ENG_SIDES_MAX; pattern++) {
-      sum += side_weight(pattern, 7, alpha);
+      sum += num_multilinear_weight(pattern, 7, alpha);
     }
     CHECK(fabs(sum - 1.0) < 1e-15, "sum of weights");
   }
@@ -64,7 +64,7 @@ TEST(several_surfaces_keep_their_rates) {
     for (uint32_t k = 0; k < count; k++) {
       double rate = 0.0;
       for (uint32_t p = 0; p <= mask; p++) {
-        rate += side_weight(p, mask, alpha) * values[k][p];
+        rate += num_multilinear_weight(p, mask, alpha) * values[k][p];
       }
       CHECK(fabs(rate) < 1e-12 * unit[k], "the surface stays where it is");
     }

@@ -114,3 +114,30 @@ TEST(singular_matrices_name_the_column) {
   CHECK(num_lu_factor(2, tiny, 1e-12, scale, pivot, NULL) == SLT_OK, "tiny row");
   CHECK(num_lu_factor(0, NULL, 1e-12, scale, pivot, NULL) == SLT_OK, "empty");
 }
+
+TEST(multilinear_systems_are_enclosed) {
+  double alpha[3] = {0.25, 0.5, 0.75};
+  double total = 0.0;
+  for (uint32_t p = 0; p < 8; p++) {
+    total += num_multilinear_weight(p, 7, alpha);
+  }
+  CHECK(fabs(total - 1.0) < 1e-15, "weights sum to 1");
+  CHECK(num_multilinear_weight(1, 3, alpha) == 0.25 * 0.5, "a pattern of two");
+
+  // two equations, each with its own coefficient: 1 - 4 a = 0, 1 - 2 b = 0
+  for (double width = 0.0; width < 2.0; width += 0.1) {
+    NumInterval values[2][NUM_PATTERNS];
+    for (uint32_t p = 0; p < 4; p++) {
+      double first = p & 1u ? -3.0 : 1.0;
+      double second = p & 2u ? -1.0 : 1.0;
+      values[0][p] = (NumInterval){first - width, first + width};
+      values[1][p] = (NumInterval){second - width, second + width};
+    }
+    bool inside = num_multilinear_inside(values, 2, alpha);
+    CHECK(width > 0.05 || inside, "numbers");
+    CHECK(width < 0.95 || !inside, "a rate that may vanish leaves the box");
+  }
+  NumInterval same[2][NUM_PATTERNS] = {{{1, 1}, {-1, -1}, {1, 1}, {-1, -1}},
+                                       {{1, 1}, {-1, -1}, {1, 1}, {-1, -1}}};
+  CHECK(!num_multilinear_inside(same, 2, alpha), "singular");
+}

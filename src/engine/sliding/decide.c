@@ -20,22 +20,13 @@
 
 #define ITERATIONS 30  // Newton, two and more surfaces
 
-double side_weight(uint32_t pattern, uint32_t mask, const double* alpha) {
-  double w = 1.0;
-  for (uint32_t k = 0; k < ENG_GROUP_MAX; k++) {
-    if (!(mask >> k & 1u)) continue;
-    w *= pattern >> k & 1u ? alpha[k] : 1.0 - alpha[k];
-  }
-  return w;
-}
-
 /// Derivative of a surface under the combination, sides outside `mask` fixed to those of `fixed`.
 static double combined(const double* values, uint32_t count, uint32_t mask, uint32_t fixed,
                        const double* alpha) {
   double sum = 0.0;
   for (uint32_t pattern = 0; pattern < 1u << count; pattern++) {
     if ((pattern & ~mask) != (fixed & ~mask)) continue;
-    sum += side_weight(pattern, mask, alpha) * values[pattern];
+    sum += num_multilinear_weight(pattern, mask, alpha) * values[pattern];
   }
   return sum;
 }
@@ -253,8 +244,8 @@ bool side_decide(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
   for (uint32_t row = 0; row < slide->rows; row++) {
     side_evaluate(sim, row, sim->core.t, sim->x);
-    side_enclose(sim, row, side_tolerance, NULL, sim->sliding.sides.wide);
-    side_enclose(sim, row, side_rounding, NULL, sim->sliding.sides.bound);
+    side_enclose(sim, row, side_tolerance, NULL, NULL, sim->sliding.sides.wide);
+    side_enclose(sim, row, side_rounding, NULL, NULL, sim->sliding.sides.bound);
   }
   bool decided = true;
   for (uint32_t g = 0; g < slide->group_count; g++) {

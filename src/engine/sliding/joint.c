@@ -104,12 +104,12 @@ static void linearise(const EngSim* sim, const double* wanted, const double* alp
     }
     for (uint32_t p = 1; p <= all; p++) {
       uint32_t row = side_row(&sim->sliding.value.surfaces[members[0]], p);
-      double weight = side_weight(p, all, own);
+      double weight = num_multilinear_weight(p, all, own);
       for (uint32_t j = 0; j < n; j++) {
         double difference = rates_of(sim, j)[row] - rates_of(sim, j)[0];
         b[j] -= weight * difference;
         for (uint32_t bit = 0; bit < count; bit++) {
-          double change = side_weight(p, all & ~(1u << bit), own);
+          double change = num_multilinear_weight(p, all & ~(1u << bit), own);
           a[(size_t)j * n + members[bit]] += (p >> bit & 1u ? change : -change) * difference;
         }
       }

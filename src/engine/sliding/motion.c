@@ -26,7 +26,7 @@ static void find_weights(EngSim* sim, const double* alpha) {
     }
     double* weight = weights_of(sim, g);
     for (uint32_t p = 0; p < 1u << count; p++) {
-      weight[p] = side_weight(p, (1u << count) - 1u, own);
+      weight[p] = num_multilinear_weight(p, (1u << count) - 1u, own);
     }
   }
 }

@@ -374,7 +374,8 @@ double side_tolerance(const EngSim* sim, uint32_t state) {
   return eng_state_weight(sim, state, sim->x[state]);
 }
 
-void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, ModelDual* bound) {
+void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, const SideChanges* only, ModelDual* flow,
+                  ModelDual* bound) {
   EngSliding* w = &sim->sliding;
   const ModelMode* mode = sim->sliding.sides.regs[row].mode;
   const ModelContext* context = eng_context(sim);
@@ -388,23 +389,33 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, Mode
     w->sides.x[i] = (ModelDual){{sim->probe.x[i] - by, sim->probe.x[i] + by}, {0.0, 0.0}};
   }
   if (!flow) flow = w->sides.flow;
-  model_program_enclose(&mode->rhs, context, w->sides.regs[row].rhs_dual, time, w->sides.x, flow);
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    w->sides.x[i].d = flow[i].v;
+  const EngSideRegs* r = &w->sides.regs[row];
+  if (only) {
+    model_program_enclose_some(&mode->rhs, context, r->rhs_dual, time, w->sides.x, only->states,
+                               only->count, flow);
+  } else {
+    model_program_enclose(&mode->rhs, context, r->rhs_dual, time, w->sides.x, flow);
+    for (uint32_t i = 0; i < mode->state_count; i++) {
+      w->sides.x[i].d = flow[i].v;
+    }
+    model_program_enclose(&mode->gdot, context, r->gdot_dual, time, w->sides.x, sim->proof.g_dual);
   }
-  model_program_enclose(&mode->gdot, context, w->sides.regs[row].gdot_dual, time, w->sides.x,
-                        sim->proof.g_dual);
-  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+  uint32_t end = only ? only->surface + 1 : sim->core.slide.count;
+  for (uint32_t k = only ? only->surface : 0; k < end; k++) {
     const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if (row && !pattern) continue;
     uint32_t place = w->sides.place[ENG_SIDES_MAX * k + pattern];
     ModelDual* out = &bound[ENG_SIDES_MAX * k + pattern];
     if (place == MODEL_NONE) continue;
-    ModelDual found = sim->proof.g_dual[place / 2];
+    uint32_t index = place / 2;
+    if (only)
+      model_program_enclose_some(&mode->gdot, context, r->gdot_dual, time, w->sides.x, &index, 1,
+                                 sim->proof.g_dual);
+    ModelDual found = sim->proof.g_dual[index];
     *out = (ModelDual){flipped(found.v, place & 1u), flipped(found.d, place & 1u)};
   }
-  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+  for (uint32_t k = only ? only->surface : 0; k < end; k++) {
     const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if ((row && !pattern) || w->sides.place[ENG_SIDES_MAX * k + pattern] != MODEL_NONE) continue;

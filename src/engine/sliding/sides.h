@@ -65,9 +65,15 @@ const double* side_point(EngSim* sim, uint32_t row, double t, const double* x);
 /// Flow of a row, and rates of the surfaces that it shows a pattern of, into `rate`.
 void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x);
 /// Enclosures of the flow (`flow` may be NULL) and of the rates at the present point, where states
-/// are off by `pad` of them, by surface and pattern.
+/// are off by `pad` of them, by surface and pattern. `only`: of one surface and the states whose
+/// flow it changes.
+#define SIDE_CHANGES 16
+typedef struct SideChanges {
+  uint32_t surface, count, states[SIDE_CHANGES];
+} SideChanges;
 typedef double SidePad(const EngSim* sim, uint32_t state);
-void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, ModelDual* bound);
+void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, const SideChanges* only, ModelDual* flow,
+                  ModelDual* bound);
 double side_rounding(const EngSim* sim, uint32_t state);
 double side_tolerance(const EngSim* sim, uint32_t state);
 /// The flow of a row alone; where it was looked at.
@@ -105,8 +111,6 @@ SltStatus side_make_rows(EngSim* sim, bool* made);
 
 /// Surfaces of a group in the order of their bits; how many.
 uint32_t side_members(const EngSim* sim, uint32_t group, uint32_t* members);
-/// Weight of a pattern in the multilinear combination; `mask` are the surfaces slid along.
-double side_weight(uint32_t pattern, uint32_t mask, const double* alpha);
 /// Coefficients, by bit, of the surfaces in `mask` for which their derivatives (by member and
 /// pattern) are the wanted ones; surfaces outside are on the sides of `fixed`.
 bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t mask, uint32_t fixed,

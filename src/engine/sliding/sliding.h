@@ -6,8 +6,8 @@
 
 #include "engine/engine.h"
 
-#define ENG_GROUP_MAX 3  // surfaces that depend on each other
-#define ENG_SIDES_MAX 8  // ... have so many combinations of sides
+#define ENG_GROUP_MAX NUM_MULTILINEAR  // surfaces that depend on each other
+#define ENG_SIDES_MAX NUM_PATTERNS     // ... have so many combinations of sides
 
 /// A sliding motion: plain data, part of snapshots. What belongs to single surfaces is in arrays of
 /// the run's block.

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//
+// Multilinear combinations: of 2^n values, one per pattern of n sides, with a coefficient per side.
+// Sliding along n surfaces is such a combination of flows.
+#include "numeric/internal.h"
+
+#define NO_CHANGE UINT32_MAX
+
+double num_multilinear_weight(uint32_t pattern, uint32_t mask, const double* alpha) {
+  double w = 1.0;
+  for (uint32_t k = 0; k < NUM_MULTILINEAR; k++) {
+    if (!(mask >> k & 1u)) {
+      continue;
+    }
+    w *= pattern >> k & 1u ? alpha[k] : 1.0 - alpha[k];
+  }
+  return w;
+}
+
+static NumInterval scaled(NumInterval a, double by) {
+  return by < 0.0 ? (NumInterval){by * a.hi, by * a.lo} : (NumInterval){by * a.lo, by * a.hi};
+}
+
+static NumInterval sum(NumInterval a, NumInterval b) {
+  return (NumInterval){a.lo + b.lo, a.hi + b.hi};
+}
+
+/// The combination with coefficients at these numbers, or its change with one of them.
+static NumInterval combined(const NumInterval* values, uint32_t count, const double* alpha,
+                            uint32_t change) {
+  NumInterval all = {0.0, 0.0};
+  uint32_t full = (1u << count) - 1u;
+  for (uint32_t p = 0; p <= full; p++) {
+    double w = change == NO_CHANGE ? num_multilinear_weight(p, full, alpha)
+                                   : num_multilinear_weight(p, full & ~(1u << change), alpha) *
+                                         (p >> change & 1u ? 1.0 : -1.0);
+    all = sum(all, scaled(values[p], w));
+  }
+  return all;
+}
+
+/// Inverse of the middle of the matrix at `middle`; false: it has none.
+static bool invert_middle(NumInterval values[][NUM_PATTERNS], uint32_t count, const double* middle,
+                          double* inverse) {
+  double a[NUM_MULTILINEAR * NUM_MULTILINEAR];
+  double scale[NUM_MULTILINEAR];
+  double scratch[NUM_MULTILINEAR];
+  uint32_t pivot[NUM_MULTILINEAR];
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t j = 0; j < count; j++) {
+      NumInterval d = combined(values[i], count, middle, j);
+      a[i * count + j] = 0.5 * (d.lo + d.hi);
+    }
+  }
+  if (num_lu_factor(count, a, 1e-14, scale, pivot, NULL) < 0) {
+    return false;
+  }
+  for (uint32_t j = 0; j < count; j++) {
+    double column[NUM_MULTILINEAR] = {0.0};
+    column[j] = 1.0;
+    num_lu_solve(count, a, pivot, scratch, column);
+    for (uint32_t i = 0; i < count; i++) {
+      inverse[i * count + j] = column[i];
+    }
+  }
+  return true;
+}
+
+/// Slope of a row by one coefficient over the box around `middle`: at its corners, the system being
+/// linear in each coefficient.
+static NumInterval slope_over_box(const NumInterval* row, uint32_t count, const double* middle,
+                                  const double* radius, uint32_t by) {
+  NumInterval hull = {(double)INFINITY, -(double)INFINITY};
+  for (uint32_t corner = 0; corner < 1u << count; corner++) {
+    double at[NUM_MULTILINEAR];
+    for (uint32_t c = 0; c < count; c++) {
+      at[c] = middle[c] + (corner >> c & 1u ? radius[c] : -radius[c]);
+    }
+    NumInterval d = combined(row, count, at, by);
+    hull = (NumInterval){num_min(hull.lo, d.lo), num_max(hull.hi, d.hi)};
+  }
+  return hull;
+}
+
+bool num_multilinear_inside(NumInterval values[][NUM_PATTERNS], uint32_t count,
+                            const double* middle) {
+  double inverse[NUM_MULTILINEAR * NUM_MULTILINEAR];
+  if (!invert_middle(values, count, middle, inverse)) {
+    return false;
+  }
+  // how far the solutions may be from the middle, as far as the system is linear
+  double radius[NUM_MULTILINEAR];
+  for (uint32_t i = 0; i < count; i++) {
+    NumInterval step = {0.0, 0.0};
+    for (uint32_t j = 0; j < count; j++) {
+      step =
+          sum(step, scaled(combined(values[j], count, middle, NO_CHANGE), inverse[i * count + j]));
+    }
+    radius[i] = 2.0 * num_max(num_abs(step.lo), num_abs(step.hi)) + 1e-12;
+    if (!(middle[i] - radius[i] > 0.0 && middle[i] + radius[i] < 1.0)) {
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    double moves = 0.0;
+    for (uint32_t j = 0; j < count; j++) {
+      NumInterval slope = {0.0, 0.0};
+      for (uint32_t m = 0; m < count; m++) {
+        NumInterval d = slope_over_box(values[m], count, middle, radius, j);
+        slope = sum(slope, scaled(d, inverse[i * count + m]));
+      }
+      double unit = i == j ? 1.0 : 0.0;
+      moves += num_max(num_abs(unit - slope.lo), num_abs(unit - slope.hi)) * radius[j];
+    }
+    if (!(0.5 * radius[i] + moves <= radius[i])) {
+      return false;
+    }
+  }
+  return true;
+}
