@@ -47,19 +47,7 @@ export class Bands {
     let from = Math.max(0, rows.find(range.from) - 1);
     while (from < end) {
       const state = values[from];
-      // the end of the stretch, by leaps: all values of a block are equal when its extremes are
-      let to = from + 1;
-      for (let leap = 1; to < end;) {
-        const [low, high] = rows.columns[column].extremes(to, Math.min(end, to + leap));
-        if (low === state && high === state) {
-          to = Math.min(end, to + leap);
-          leap *= 2;
-        } else if (leap > 1) {
-          leap = Math.max(1, leap >> 2);
-        } else {
-          break;
-        }
-      }
+      const to = rows.columns[column].equalUpTo(from, 1, end);
       const left = Math.max(0, px(time[from]));
       const right = Math.min(width, px(to < rows.length ? time[to] : time[to - 1]));
       context.fillStyle = colours[state % colours.length];

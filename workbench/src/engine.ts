@@ -4,6 +4,7 @@
 // other; see docs/notes/workbench.md for what can be asked.
 
 import { byId } from "./dom";
+import { ofTab } from "./memory";
 
 export interface Answer {
   json: any;
@@ -148,10 +149,10 @@ export function openEngine(): { engine: Engine; server: ServedEngine | null; wat
   }
   const given = /(?:^#|&)token=([0-9a-f]+)/.exec(location.hash);
   if (given) {
-    sessionStorage.setItem("saltus.watch", /&watch/.test(location.hash) ? "yes" : "");
-    sessionStorage.setItem("saltus.token", given[1]);
+    ofTab.set("saltus.watch", /&watch/.test(location.hash) ? "yes" : "");
+    ofTab.set("saltus.token", given[1]);
     history.replaceState(null, "", location.pathname + location.hash.replace(/token=[0-9a-f]+&?(watch)?/, "").replace(/^#$/, ""));
   }
-  const server = new ServedEngine(sessionStorage.getItem("saltus.token") ?? "");
-  return { engine: server, server, watches: sessionStorage.getItem("saltus.watch") === "yes" };
+  const server = new ServedEngine(ofTab.get("saltus.token") ?? "");
+  return { engine: server, server, watches: ofTab.get("saltus.watch") === "yes" };
 }

@@ -19,22 +19,21 @@ export interface GuardsHost {
 
 /** Rows during which an automaton is in the state it is in at a row. */
 function stay(run: Run, column: number, row: number): [number, number] {
-  const values = run.rows.columns[column].values;
-  let from = row;
-  let to = row;
-  while (from > 0 && values[from - 1] === values[row]) from--;
-  while (to + 1 < run.rows.length && values[to + 1] === values[row]) to++;
-  return [from, to];
+  const states = run.rows.columns[column];
+  return [states.equalUpTo(row, -1), states.equalUpTo(row, 1) - 1];
 }
 
 export class Guards {
   readonly element = make("div", { class: "guards", tabindex: 0 });
+
+  private known = { rows: null as Run["rows"] | null, length: 0, best: new Map<string, number>() }; // rows where conditions came nearest
 
   constructor(private readonly host: GuardsHost) {}
 
   show(): void {
     const run = this.host.run;
     if (!run || run.rows.length === 0) return;
+    if (this.known.rows !== run.rows || this.known.length !== run.rows.length) this.known = { rows: run.rows, length: run.rows.length, best: new Map() };
     const t = this.host.cursor ?? run.t;
     const row = Math.max(0, run.rows.find(t, true) - 1);
     const lines: HTMLElement[] = [];
@@ -84,8 +83,18 @@ export class Guards {
     const value = margin(atom, run);
     if (!value) return [make("td", {}), make("td", {})];
     const now = value(row);
-    let best = from;
-    for (let i = from; i <= to; i++) if (value(i) > value(best)) best = i;
+    // it is the same wherever the cursor stands in this stay
+    const key = `${atom}\n${from}\n${to}`;
+    let best = this.known.best.get(key) ?? -1;
+    if (best < 0) {
+      best = from;
+      let most = value(from);
+      for (let i = from + 1; i <= to; i++) {
+        const here = value(i);
+        if (here > most) [best, most] = [i, here];
+      }
+      this.known.best.set(key, best);
+    }
     const t = run.rows.time.values[best];
     const nearest = value(best);
     return [

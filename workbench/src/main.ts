@@ -19,6 +19,7 @@ import { Guards } from "./guards";
 import { History } from "./history";
 import { commandLine, readLink, writeLink } from "./link";
 import { Manual } from "./manual";
+import { lasting } from "./memory";
 import { ModelMenu } from "./models";
 import { Parameters } from "./parameters";
 import { Runs } from "./runs";
@@ -83,6 +84,7 @@ class Workbench extends Board implements Listener {
   private path = "";
   private savedText = "";
   private version: string | null = null;
+  private replaced = ""; // the file that the next saving may replace, whoever wrote it
   private panel: Panel = "events";
   private view: "text" | "tables" = "text";
   private dirty = false; // something is to be drawn
@@ -114,7 +116,7 @@ class Workbench extends Board implements Listener {
     this.menu = new ModelMenu(this.store, this);
     this.drawing.speed = () => this.session.speed;
     byId("stage").append(this.drawing.element);
-    this.setTheme(localStorage.getItem("saltus.theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+    this.setTheme(lasting.get("saltus.theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
     this.buildControls();
     this.showPanel("events");
     this.listen();
@@ -168,7 +170,7 @@ class Workbench extends Board implements Listener {
     } catch (error) {
       this.toast(error instanceof Error ? say(error.message) : String(error));
     }
-    const last = localStorage.getItem("saltus.last") ?? firstGiven() ?? FIRST_MODEL;
+    const last = lasting.get("saltus.last") ?? firstGiven() ?? FIRST_MODEL;
     await this.open(last).catch(() => this.open(FIRST_MODEL));
   }
 
@@ -200,8 +202,9 @@ class Workbench extends Board implements Listener {
     if (turn !== this.opening) return;
     this.path = path;
     this.version = version;
+    this.replaced = "";
     this.savedText = text;
-    localStorage.setItem("saltus.last", path);
+    lasting.set("saltus.last", path);
     this.kept = [];
     this.past.clear();
     this.run = null;
@@ -359,7 +362,7 @@ class Workbench extends Board implements Listener {
 
   private saveDraft(): void {
     if (this.editor.text === this.savedText) this.store.dropDraft(this.path);
-    else this.store.keepDraft(this.path, this.editor.text);
+    else if (!this.store.keepDraft(this.path, this.editor.text)) this.toast(say("The browser has no room left: save the text to keep it."));
   }
 
   private onText(): void {
@@ -413,14 +416,14 @@ class Workbench extends Board implements Listener {
       version = "";
     }
     const text = this.editor.text;
-    const result = await this.store.save(path, text, version).catch((error: Error) => error);
+    const result = await this.store.save(path, text, this.replaced === path ? null : version).catch((error: Error) => error);
     if (result instanceof Error) {
-      this.toast(result.message);
+      this.toast(say(result.message));
       return;
     }
+    this.replaced = result === "changed" ? path : "";
     if (result === "changed") {
       this.toast(say("The file was changed elsewhere. Save again to replace it."));
-      this.version = null;
       return;
     }
     this.store.dropDraft(this.path);
@@ -428,7 +431,7 @@ class Workbench extends Board implements Listener {
     this.version = result.version;
     const moved = path !== this.path;
     this.path = path;
-    localStorage.setItem("saltus.last", path);
+    lasting.set("saltus.last", path);
     this.showName();
     this.toast(say("Saved."));
     if (moved) await this.open(path);
@@ -951,7 +954,7 @@ class Workbench extends Board implements Listener {
 
   private setTheme(theme: string): void {
     document.documentElement.dataset.theme = theme;
-    localStorage.setItem("saltus.theme", theme);
+    lasting.set("saltus.theme", theme);
     for (const chart of this.charts) chart.describe();
     byId("variables").dataset.key = "";
     this.changed();
@@ -959,7 +962,7 @@ class Workbench extends Board implements Listener {
 
   private switchLanguage(): void {
     setLanguage(getLanguage() === "en" ? "ru" : "en");
-    localStorage.setItem("saltus.language", getLanguage());
+    lasting.set("saltus.language", getLanguage());
     this.buildControls();
     this.drawing.name();
     this.manual.name();
@@ -1007,7 +1010,7 @@ class Workbench extends Board implements Listener {
   }
 }
 
-setLanguage((localStorage.getItem("saltus.language") ?? (navigator.language.startsWith("ru") ? "ru" : "en")) === "ru" ? "ru" : "en");
+setLanguage((lasting.get("saltus.language") ?? (navigator.language.startsWith("ru") ? "ru" : "en")) === "ru" ? "ru" : "en");
 const workbench = new Workbench();
 (window as unknown as { saltus: object }).saltus = {
   look: () => workbench.look(),

@@ -75,6 +75,26 @@ export class Column {
     this.high = low <= high ? high : NaN;
   }
 
+  /** The end of the equal values that begin at `from` (`by` 1), or the first of those that end there (-1), within 0 ... `end`. By
+   * leaps: all values of a block are equal when its extremes are. */
+  equalUpTo(from: number, by: 1 | -1, end = this.length): number {
+    const value = this.values[from];
+    let at = by > 0 ? from + 1 : from;
+    for (let leap = 1; by > 0 ? at < end : at > 0;) {
+      const to = Math.min(end, Math.max(0, at + by * leap));
+      this.look(Math.min(at, to), Math.max(at, to));
+      if (this.low === value && this.high === value) {
+        at = to;
+        leap *= 2;
+      } else if (leap > 1) {
+        leap = Math.max(1, leap >> 2);
+      } else {
+        break;
+      }
+    }
+    return at;
+  }
+
   private complete(): void {
     this.completed = this.length;
     let lows: Float64Array = this.values;

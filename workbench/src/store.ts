@@ -3,6 +3,7 @@
 // Where models are: the gallery that is part of the page, the user's folder behind `saltus serve`, the browser's own
 // storage, and drafts of what is not saved.
 import { ServedEngine } from "./engine";
+import { lasting } from "./memory";
 
 declare const GALLERY: Record<string, string>; // put there by build.mjs: path and text
 declare const SUBJECTS: Record<string, { subject: string; what?: string }>; // of models of the gallery
@@ -24,14 +25,11 @@ const DRAFT = "saltus.draft:";
 const OWN = "saltus.model:";
 const VIEW = "saltus.view:";
 
-/** Keep a text in the browser's storage; where that is full, what was only looked at makes room. */
-function keep(key: string, text: string): void {
-  try {
-    localStorage.setItem(key, text);
-  } catch {
-    for (const name of Object.keys(localStorage)) if (name.startsWith(VIEW)) localStorage.removeItem(name);
-    localStorage.setItem(key, text);
-  }
+/** Keep a text in the browser's storage; where that is full, what was only looked at makes room. Whether it is kept. */
+function keep(key: string, text: string): boolean {
+  if (lasting.set(key, text)) return true;
+  for (const name of lasting.keys()) if (name.startsWith(VIEW)) lasting.remove(name);
+  return lasting.set(key, text);
 }
 
 export interface Entry {
@@ -87,12 +85,8 @@ export class Store {
   }
 
   private ownModels(): [string, string][] {
-    const result: [string, string][] = [];
-    for (let i = 0; i < localStorage.length; i++) {
-      const key = localStorage.key(i);
-      if (key?.startsWith(OWN)) result.push([key.slice(OWN.length), localStorage.getItem(key) ?? ""]);
-    }
-    return result.sort(([a], [b]) => a.localeCompare(b));
+    const keys = lasting.keys().filter((key) => key.startsWith(OWN));
+    return keys.map((key): [string, string] => [key.slice(OWN.length), lasting.get(key) ?? ""]).sort(([a], [b]) => a.localeCompare(b));
   }
 
   async list(): Promise<Entry[]> {
@@ -122,9 +116,9 @@ export class Store {
       return { text, version: null };
     }
     if (!this.server) {
-      const text = localStorage.getItem(OWN + path);
+      const text = lasting.get(OWN + path);
       if (text === null) throw new Error(`there is no model ${path}`);
-      return { text, version: null };
+      return { text, version: text };
     }
     const response = await this.server.request(`/file?path=${encodeURIComponent(path)}`);
     if (!response.ok) throw new Error((await response.text()).trim());
@@ -134,8 +128,10 @@ export class Store {
   /** Save; "changed" when somebody else has changed the file since `version`. `version` "": a new file. */
   async save(path: string, text: string, version: string | null): Promise<{ version: string | null } | "changed"> {
     if (!this.server) {
-      keep(OWN + path, text);
-      return { version: null };
+      // another page may have saved it since
+      if (version !== null && (lasting.get(OWN + path) ?? "") !== version) return "changed";
+      if (!keep(OWN + path, text)) throw new Error("The browser has no room left: save the text to keep it.");
+      return { version: text };
     }
     const headers: Record<string, string> = {};
     if (version === "") headers["If-None-Match"] = "*";
@@ -148,8 +144,8 @@ export class Store {
 
   /** Take a model out of the browser's storage; its text, to bring it back. */
   remove(path: string): string {
-    const text = localStorage.getItem(OWN + path) ?? "";
-    localStorage.removeItem(OWN + path);
+    const text = lasting.get(OWN + path) ?? "";
+    lasting.remove(OWN + path);
     this.dropDraft(path);
     this.dropView(path);
     return text;
@@ -158,11 +154,11 @@ export class Store {
   // ---- what is not saved -------------------------------------------------------------------------
 
   draft(path: string): string | null {
-    return localStorage.getItem(DRAFT + path);
+    return lasting.get(DRAFT + path);
   }
 
-  keepDraft(path: string, text: string): void {
-    keep(DRAFT + path, text);
+  keepDraft(path: string, text: string): boolean {
+    return keep(DRAFT + path, text);
   }
 
   // ---- what was set and looked at ----------------------------------------------------------------
@@ -170,14 +166,14 @@ export class Store {
   /** What the user has made around a model, or null. */
   view(path: string): unknown {
     try {
-      return JSON.parse(localStorage.getItem(VIEW + path) ?? "null");
+      return JSON.parse(lasting.get(VIEW + path) ?? "null");
     } catch {
       return null;
     }
   }
 
   dropView(path: string): void {
-    localStorage.removeItem(VIEW + path);
+    lasting.remove(VIEW + path);
   }
 
   keepView(path: string, view: object): void {
@@ -185,6 +181,6 @@ export class Store {
   }
 
   dropDraft(path: string): void {
-    localStorage.removeItem(DRAFT + path);
+    lasting.remove(DRAFT + path);
   }
 }

@@ -239,6 +239,7 @@ const russian: Record<string, string> = {
   "go there (in a chart)": "перейти туда (на графике)",
   "all procedures (in a table)": "все процедуры (в таблице)",
   "move, copy, switch off, remove a row": "сдвинуть, копировать, отключить, удалить строку",
+  "The browser has no room left: save the text to keep it.": "В браузере не осталось места: сохраните текст, чтобы не потерять его.",
   Results: "Результаты",
   "(once the text is saved)": "(когда текст сохранён)",
   "the link holds too much": "ссылка содержит слишком много",

@@ -742,6 +742,39 @@ experiment { end = 3; }
     await page.click("#language");
   },
 
+  async two_pages_do_not_write_over_each_other(bench) {
+    const text = (n) => `x' = ${n}; x(t0) = 0;\nexperiment { end = 1; }\n`;
+    const save = async (b, says) => {
+      await b.page.keyboard.press("Control+s");
+      await b.page.waitForSelector(`#toast:not([hidden]):has-text("${says}")`);
+    };
+    const make = async (b, n) => {
+      await b.page.click("#models-button");
+      await b.page.click("#models >> text=Empty");
+      await b.page.fill("dialog input", "shared_model");
+      await b.page.keyboard.press("Enter");
+      await b.until((look) => look.path === "shared_model.lisma");
+      await b.write(text(n));
+    };
+    await make(bench, 1);
+    await save(bench, "Saved");
+    const other = await newPage(null, bench.form, bench.form.address, bench.page.context());
+    await other.until((look) => look.path === "shared_model.lisma" && look.state === "done");
+    await bench.write(text(2));
+    await save(bench, "Saved");
+    await other.write(text(3));
+    await save(other, "changed elsewhere");
+    await save(other, "Saved");
+    await make(bench, 4); // a new model of this name
+    await save(bench, "changed elsewhere");
+    await bench.page.waitForTimeout(300); // what is not saved is kept as a draft after a moment
+    await bench.page.evaluate(() => localStorage.removeItem("saltus.draft:shared_model.lisma"));
+    await other.page.reload();
+    assert.equal((await other.until((look) => look.state === "done" && look.path === "shared_model.lisma")).text, text(3));
+    await other.page.close();
+    bench.problems.length = 0; // the browser tells of the answer 412
+  },
+
   async nothing_old_is_waited_for(bench) {
     // nine million equations; the next text does not wait for them
     await bench.write("const n = 3000;\nfor i = 1:n { for j = 1:n { x[i,j]' = -x[i,j]; x[i,j](t0) = 1; } }\nexperiment { end = 1; }\n");
