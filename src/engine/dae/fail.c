@@ -149,7 +149,9 @@ static bool append_nearest(EngSim* sim, uint32_t begin, uint32_t end, Text* text
   double size = 0.0;
   for (uint32_t i = 0; i < im->quantity_count; i++)
     size = fmax(size, fabs(value[i]));
-  bool holds = off <= NEARBY_ULPS * DBL_EPSILON * size;
+  // later on a solution that is found but not followed is one that ends
+  bool holds = sim->core.t == sim->options.t_start && end - begin > 1 &&
+               off <= NEARBY_ULPS * DBL_EPSILON * size;
   uint8_t* marked = sim->dae.marks;
   for (uint32_t i = 0; i < im->row_count; i++) {
     marked[i] = 0;
