@@ -197,13 +197,24 @@ class Kinds(cli_case.CliCase):
             self.assertEqual(len([r for r in records if r["kind"] == "slide-out"]), 1, method)
 
     def test_rows_of_vessels_meet_together(self):
-        for n, unit in ((3, 1.0), (3, 1e-6), (4, 1.0), (4, 1e5), (5, 1.0)):
+        def one_full(i, n):
+            return n if i == 1 else 0
+
+        def slope(i, n):
+            return 2 * (n - i) / (n - 1)
+
+        def alternating(i, n):
+            return 0.5 + i % 2
+
+        for n, unit, start in ((3, 1.0, one_full), (3, 1e-6, one_full), (4, 1.0, one_full), (4, 1e5, one_full),
+                               (5, 1.0, one_full), (5, 1e5, slope), (6, 1.0, slope), (6, 1e-6, alternating),
+                               (8, 1.0, slope), (8, 1.0, alternating)):
             flow = f"sqrt({unit})*"
             lines = [f"q{i} = {flow}sign(h{i} - h{i + 1})*sqrt(abs(h{i} - h{i + 1}));" for i in range(1, n)]
             for i in range(1, n + 1):
                 into = f"q{i - 1}" if i > 1 else "0"
                 out = f"q{i}" if i < n else "0"
-                lines.append(f"h{i}' = {into} - {out}; h{i}(t0) = {n * unit if i == 1 else 0};")
+                lines.append(f"h{i}' = {into} - {out}; h{i}(t0) = {start(i, n) * unit};")
             row, steps, records, _ = self.run_text("\n".join(lines), 60.0)
             for i in range(1, n + 1):
                 self.assertAlmostEqual(row[f"h{i}"], unit, delta=1e-6 * unit, msg=(n, unit))
