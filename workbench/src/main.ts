@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The workbench: puts the parts of the page together.
+import { Automata } from "./automata";
 import { Bands } from "./bands";
 import { Board, ChartView } from "./board";
 import { readTheme } from "./chart";
@@ -25,6 +26,7 @@ import { Parameters } from "./parameters";
 import { Runs } from "./runs";
 import { EventRecord, Listener, Model, Run, Session, Settings, Values } from "./session";
 import { firstGiven, Store } from "./store";
+import { listenToSplitter } from "./splitter";
 import { Structure } from "./structure";
 import { Tables } from "./tables";
 import { Tour, TourView } from "./tour";
@@ -71,6 +73,7 @@ class Workbench extends Board implements Listener {
   private readonly guards = new Guards(this);
   private readonly costs = new Costs(this);
   private readonly structure = new Structure(this);
+  private readonly automata = new Automata(this);
   private readonly runs = new Runs(this);
   private readonly exporter: Exporter;
   private readonly menu: ModelMenu;
@@ -611,7 +614,7 @@ class Workbench extends Board implements Listener {
     }
     if (!this.path.endsWith(".rules.md")) this.editor.light(event.line);
     else this.tables.light(event.line);
-    if (this.panel === "automata") this.lightStates();
+    if (this.panel === "automata") this.automata.light();
   }
 
   /** Everything that can be done without a mouse; the first with its keys is done. */
@@ -705,7 +708,7 @@ class Workbench extends Board implements Listener {
         if (!(event.target instanceof Node) || !byId("manual").contains(event.target)) this.followSoon();
       });
     }
-    this.listenToSplitter();
+    listenToSplitter(byId("splitter"), () => this.changed());
     leaveByPress();
     let waited = false;
     setInterval(() => {
@@ -713,23 +716,6 @@ class Workbench extends Board implements Listener {
       if (waits || waited) this.showStatus();
       waited = waits;
     }, 500);
-  }
-
-  private listenToSplitter(): void {
-    const splitter = byId("splitter");
-    const set = (share: number): void => {
-      document.documentElement.style.setProperty("--left", `${Math.min(75, Math.max(20, share))}%`);
-      this.changed();
-    };
-    splitter.addEventListener("pointerdown", (event) => splitter.setPointerCapture(event.pointerId));
-    splitter.addEventListener("pointermove", (event) => {
-      if (splitter.hasPointerCapture(event.pointerId)) set((100 * event.clientX) / window.innerWidth);
-    });
-    splitter.addEventListener("keydown", (event) => {
-      const now = (100 * splitter.getBoundingClientRect().left) / window.innerWidth;
-      if (event.key === "ArrowLeft") set(now - 3);
-      if (event.key === "ArrowRight") set(now + 3);
-    });
   }
 
   /** Values that were found become those of the sliders. */
@@ -753,7 +739,7 @@ class Workbench extends Board implements Listener {
   setCursor(t: number | null): void {
     const run = this.run;
     this.cursor = t === null || !run ? null : Math.min(Math.max(t, run.start), run.t);
-    if (this.panel === "automata") this.lightStates();
+    if (this.panel === "automata") this.automata.light();
     if (this.panel === "structure") this.structure.show();
     if (this.panel === "guards") this.guardsSoon();
     this.changed();
@@ -833,30 +819,14 @@ class Workbench extends Board implements Listener {
     }
   }
 
+  private showGraph(svg: string): void {
+    this.automata.take(svg);
+    byId("panel").replaceChildren(this.automata.element);
+  }
+
   private showStructure(text: string): void {
     this.structure.take(text);
     byId("panel").replaceChildren(this.structure.element);
-  }
-
-  private showGraph(svg: string): void {
-    const drawing = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-    byId("panel").replaceChildren(make("div", { class: "graph" }, document.importNode(drawing, true)));
-    this.lightStates();
-  }
-
-  /** The states at the cursor, or now. */
-  private lightStates(): void {
-    const run = this.run;
-    if (!run) return;
-    const t = this.cursor ?? run.t;
-    const now = new Set(run.model.automata.map((a) => {
-      const column = run.column(`${a.name}.state`);
-      const row = Math.max(0, run.rows.find(t, true) - 1);
-      return `${a.name}\n${a.states[run.rows.columns[column]?.values[row] ?? 0]}`;
-    }));
-    for (const node of byId("panel").querySelectorAll<SVGElement>("[data-state]")) {
-      node.classList.toggle("now", now.has(`${node.dataset.automaton}\n${node.dataset.state}`));
-    }
   }
 
   get modelPath(): string {
