@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What an event costs is counted in instructions: it does not depend on the spelling, nor on the size of the model."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+AUTOMATON = """automaton r[i] {
+    state off [T[i] >= 22] { %s } from %son;
+    state on [T[i] <= 18] { %s } from init, off;
+  }"""
+COOLS = "T[i]' = -0.1*(T[i]-10)"
+HEATS = COOLS + " + 2*(1+i/N)"
+PLAIN = AUTOMATON % ("", "init, ", "")
+
+# rooms that heat and cool by themselves, in texts that mean the same
+ROOMS = {
+    "flag": COOLS + " + 2*u[i]*(1+i/N); u[i](t0) = 0;" + AUTOMATON % ("set u[i] = 0;", "init, ", "set u[i] = 1;"),
+    "replaces": COOLS + ";" + AUTOMATON % (COOLS + ";", "", HEATS + ";"),
+    "function": COOLS + " + if(r[i].on, 2*(1+i/N), 0);" + PLAIN,
+    "variable": "P[i] = if(r[i].on, 2*(1+i/N), 0);" + COOLS + " + P[i];" + PLAIN,
+}
+
+
+def model(spelling, n):
+    return "const N = %d;\nfor i = 1:N {\n  T[i](t0) = 18 + 4*i/N;\n  %s\n}\n" % (n, ROOMS[spelling])
+
+
+class EventCosts(unittest.TestCase):
+    def instructions(self, text, end):
+        """Instructions of the whole process, and events."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.lisma")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            done = subprocess.run(
+                ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", cli_case.PROGRAM, "run", path,
+                 "--until", str(end), "--samples", "1", "--event-rows", "none", "--out", "time", "--native", "off",
+                 "-o", os.devnull],
+                capture_output=True, text=True, check=True)
+        counted = re.search(r"Collected : (\d+)", done.stderr)
+        events = re.search(r"events +(\d+)", done.stderr)
+        return int(counted.group(1)), int(events.group(1))
+
+    def cost(self, spelling, n):
+        """Instructions per event."""
+        begin, none = self.instructions(model(spelling, n), 1e-4)
+        all_of_it, events = self.instructions(model(spelling, n), 5)
+        self.assertGreater(events - none, n)
+        return (all_of_it - begin) / (events - none)
+
+    def test_spelling_and_size(self):
+        costs = {spelling: self.cost(spelling, 60) for spelling in ROOMS}
+        self.assertLess(max(costs.values()), 1.3 * min(costs.values()), costs)
+        for spelling in ("flag", "variable"):
+            self.assertLess(self.cost(spelling, 240), 1.3 * costs[spelling], spelling)
+
+
+def can_count():
+    """Not without valgrind, nor with a program that has sanitizers in it."""
+    counts = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", cli_case.PROGRAM, "--version"]
+    return shutil.which("valgrind") and subprocess.run(counts, capture_output=True, check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    if not can_count():
+        sys.exit(77)
+    unittest.main()
