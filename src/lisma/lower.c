@@ -200,6 +200,7 @@ static void lower_model(Lower* l) {
   resolve_lower_macros(l);
   if (l->walk.stopped) return;
   lower_check_alike(l);
+  lower_check_unused_functions(l);
   lower_connections(l);
   lower_override_starts(l);
   if (l->walk.stopped) return;

@@ -158,6 +158,7 @@ typedef struct UserFunction {
   uint32_t name;
   Span span;
   bool prelude;
+  bool used;  // something calls it
 } UserFunction;
 
 typedef struct CallFrame CallFrame;
@@ -684,6 +685,10 @@ bool lower_has_arity(Lower* l, const AstExpr* call, const Function* function);
 void lower_declare_function(Lower* l, const AstFunction* function);
 /// The function of the model that a call names, or one of the prelude; IR_NONE when it is neither.
 uint32_t lower_find_user_function(Lower* l, const AstName* callee);
+/// Mistakes in functions that nothing calls: names and functions that are not there.
+void lower_check_unused_functions(Lower* l);
+/// Tell of a call of what is no function.
+void lower_check_callee(Lower* l, const AstExpr* call);
 /// Begin and end writing out a call. False after reporting.
 bool lower_enter_function(Lower* l, const AstExpr* call, uint32_t function, CallFrame* frame);
 void lower_leave_function(Lower* l, CallFrame* frame);

@@ -360,6 +360,15 @@ static Value report_no_function(Lower* l, const AstExpr* expr) {
   return lower_value_bad();
 }
 
+void lower_check_callee(Lower* l, const AstExpr* expr) {
+  const AstName* callee = expr->as.call.callee;
+  const Function* function = lower_find_function(l, callee);
+  bool known = function || lower_find_user_function(l, callee) != IR_NONE;
+  if (!known && !callee->member && ast_name_is_plain(callee) && !is_start_reference(l, expr)) {
+    report_no_function(l, expr);
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 
 static Value lower_function(Lower* l, const AstExpr* expr, const Function* function) {

@@ -160,7 +160,14 @@ static void report_no_equation(Parser* p, const AstExpr* lhs) {
   Str found = parser_describe(p, &p->tok);
   Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
                         "expected '=' of an equation, found %.*s", STR_ARGS(found));
-  parser_hint_statement(p, diag, lhs);
+  const AstExpr* first = lhs->kind == AST_CHAIN ? lhs->as.chain.links.data[0].operand : NULL;
+  bool delayed = first && p->tok.kind == TOK_LBRACKET && first->kind == AST_NAME &&
+                 ast_name_is_word(&first->as.name.name, STR_LIT("after"));
+  if (delayed) {
+    diag_hint(p->diags, diag, "a delay is at least 0, and has no sign: after 0.5 [x > 1] { ... }");
+  } else {
+    parser_hint_statement(p, diag, lhs);
+  }
 }
 
 /// The top level outside loops: there `energy = ...` is the declaration.
