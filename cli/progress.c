@@ -196,7 +196,7 @@ void progress_hide(Progress* progress) {
 double progress_end(Progress* progress) {
   set_timer(0);
   present = NULL;
-  set_handler(SIGALRM, SIG_DFL, 0);
+  // the handler of ticks stays: one that is on its way would end the program
   set_handler(SIGINT, SIG_DFL, 0);
   set_handler(SIGTERM, SIG_DFL, 0);
   if (progress->sim) slt_sim_on_step(progress->sim, NULL, NULL);
