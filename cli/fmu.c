@@ -175,6 +175,15 @@ static bool check_column(const FmuJob* job, uint32_t column, bool times) {
   return true;
 }
 
+/// Whether there was a column for it before.
+static bool is_placed(const FmuJob* job, const FmuItem* item, bool times) {
+  if (times) return job->inputs.time != NULL;
+  for (uint32_t i = 0; i < job->inputs.count; i++) {
+    if (job->input_items[i] == item) return true;
+  }
+  return false;
+}
+
 static bool place_columns(FmuJob* job) {
   uint32_t count = slt_table_column_count(job->input_table);
   job->input_columns = calloc(count, sizeof *job->input_columns);
@@ -187,6 +196,10 @@ static bool place_columns(FmuJob* job) {
     if (!check_column(job, i, times) || (!times && !item)) return false;
     if (item && !item->input) {
       cli_error("%s is no input of the FMU", name);
+      return false;
+    }
+    if (is_placed(job, item, times)) {
+      cli_error("%s has two columns `%s`", job->input_path, name);
       return false;
     }
     if (times) {
@@ -211,6 +224,8 @@ static int read_inputs(FmuJob* job) {
   free(text);
   if (status == SLT_ERR_SYNTAX) {
     cli_error("%s, line %u: this is no row of numbers", job->input_path, line);
+  } else if (status == SLT_ERR_NOT_FOUND) {
+    cli_error("there is no file %s", job->input_path);
   } else if (status < 0) {
     cli_error("%s: %s", job->input_path, slt_status_text(status));
   } else if (slt_table_row_count(job->input_table) == 0) {

@@ -63,6 +63,23 @@ static bool lay_states(const FmuDescription* d, BlockLayout* l, char* problem, s
   return true;
 }
 
+/// Sort the variables into parameters, inputs, and outputs that are no states.
+static bool lay_items(const FmuDescription* d, BlockLayout* l) {
+  bool* integrated = calloc((size_t)d->count + 1, sizeof *integrated);
+  if (!integrated) return false;
+  for (uint32_t i = 0; i < l->state_count; i++)
+    integrated[l->states[i] - d->items] = true;
+  for (uint32_t i = 0; i < d->count; i++) {
+    const FmuItem* item = &d->items[i];
+    if (!is_number(item)) continue;
+    if (item->parameter && !isnan(item->start)) l->parameters[l->parameter_count++] = item;
+    if (item->input) l->inputs[l->input_count++] = item;
+    if (item->output && !integrated[i]) l->outputs[l->output_count++] = item;
+  }
+  free(integrated);
+  return true;
+}
+
 static bool lay_out(FmuFile* file, char* problem, size_t size) {
   const FmuDescription* d = &file->d;
   BlockLayout* l = &file->layout;
@@ -73,31 +90,18 @@ static bool lay_out(FmuFile* file, char* problem, size_t size) {
   }
   size_t room = (size_t)d->count + 1;
   const FmuItem** memory = calloc(3 * room + d->state_count, sizeof *memory);
-  if (!memory) {
+  l->parameters = memory;
+  if (memory) {
+    l->inputs = memory + room;
+    l->outputs = memory + 2 * room;
+    l->states = memory + 3 * room;
+    if (!lay_states(d, l, problem, size)) return false;
+  }
+  if (!memory || !lay_items(d, l)) {
     snprintf(problem, size, "out of memory");
     return false;
   }
-  l->parameters = memory;
-  l->inputs = memory + room;
-  l->outputs = memory + 2 * room;
-  l->states = memory + 3 * room;
-  bool* integrated = calloc(room, sizeof *integrated);
-  if (!integrated || !lay_states(d, l, problem, size)) {
-    if (!integrated) snprintf(problem, size, "out of memory");
-    free(integrated);
-    return false;
-  }
-  for (uint32_t i = 0; i < l->state_count; i++)
-    integrated[l->states[i] - d->items] = true;
   l->indicator_count = l->exchange ? d->indicators : 0;
-  for (uint32_t i = 0; i < d->count; i++) {
-    const FmuItem* item = &d->items[i];
-    if (!is_number(item)) continue;
-    if (item->parameter && !isnan(item->start)) l->parameters[l->parameter_count++] = item;
-    if (item->input) l->inputs[l->input_count++] = item;
-    if (item->output && !integrated[i]) l->outputs[l->output_count++] = item;
-  }
-  free(integrated);
   double span = !isnan(d->stop) ? d->stop - (isnan(d->start) ? 0.0 : d->start) : 10.0;
   file->step = !isnan(d->step) && d->step > 0.0 ? d->step : span > 0.0 ? span / STEPS : 0.01;
   if (fits_a_model(l)) return true;

@@ -224,6 +224,14 @@ static void read_interface(Reader* r, const char** a, bool exchange) {
   }
 }
 
+/// A value reference or an index: a whole number of 32 bits.
+static bool read_reference(const char* text, uint32_t* out) {
+  char* end = NULL;
+  unsigned long long value = text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : 0;
+  *out = (uint32_t)value;
+  return end && *end == '\0' && value <= UINT32_MAX;
+}
+
 /// One more derivative of a state or output, by its index or reference.
 static void add_unknown(Reader* r, uint32_t** list, uint32_t* count, const char* value) {
   if ((*count & (*count - 1)) == 0) {
@@ -235,7 +243,9 @@ static void add_unknown(Reader* r, uint32_t** list, uint32_t* count, const char*
     }
     *list = moved;
   }
-  (*list)[(*count)++] = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
+  uint32_t* next = &(*list)[(*count)++];
+  *next = 0;
+  if (value && !read_reference(value, next)) stop(r, "ModelStructure refers to no number");
 }
 
 static int compare_references(const void* a, const void* b) {
@@ -315,6 +325,11 @@ static void read_variable(Reader* r, const char* element, const char** a) {
     stop(r, "a variable without name or valueReference");
     return;
   }
+  uint32_t number = 0;
+  if (!read_reference(reference, &number)) {
+    stop(r, "a valueReference that is no whole number from 0 to 4294967295");
+    return;
+  }
   if (d->count == d->capacity) {
     uint32_t wanted = d->capacity ? d->capacity * 2 : 64;
     FmuItem* moved = wanted <= ITEMS_MAX ? realloc(d->items, wanted * sizeof *moved) : NULL;
@@ -330,7 +345,7 @@ static void read_variable(Reader* r, const char* element, const char** a) {
   const char* variability = value_of(a, "variability");
   if (!causality) causality = "local";
   *item = (FmuItem){.type = d->version == 3 ? type_of(element) : FMU_OTHER,
-                    .reference = (uint32_t)strtoul(reference, NULL, 10),
+                    .reference = number,
                     .input = strcmp(causality, "input") == 0,
                     .output = strcmp(causality, "output") == 0,
                     .parameter = strstr(causality, "arameter") != NULL,

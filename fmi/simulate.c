@@ -145,6 +145,8 @@ static bool trial(Solver* s, double h, double* error) {
         sum += weights[stage][j] * s->k[j][i];
       s->end[i] = s->x[i] + h * sum;
     }
+    // a step that leaves all numbers is too long; the FMU need not see it
+    if (!all_finite(s->end, s->n)) return true;
     if (!go(s, s->t + nodes[stage] * h, s->end)) return false;
     if (!foreign_derivatives(s->f, s->k[stage])) return false;
     if (!all_finite(s->k[stage], s->n)) return true;
