@@ -473,6 +473,22 @@ def test_terminals(folder):
         check(all(m[1] in known for t in found.values() for m in t), "members are variables")
 
 
+def test_references_and_columns(folder):
+    """What stands for two things, or for none, is refused."""
+    Path(folder, "r.lisma").write_text("x' = u - x;  x(t0) = 1;  u(t0) = 0;  experiment { end = 1; }\n")
+    saltus("export", "r.lisma", "-o", "r.fmu", cwd=folder)
+    Path(folder, "twice.csv").write_text("time,u,u\n0,1,2\n")
+    check("two columns" in saltus("run", "r.fmu", "--input", "twice.csv", "-o", "o.csv", cwd=folder, good=False).stderr, "columns")
+    for wrong in ("-1", "99999999999", "1x"):
+        with zipfile.ZipFile(Path(folder, "r.fmu")) as old, zipfile.ZipFile(Path(folder, "w.fmu"), "w") as new:
+            for name in old.namelist():
+                data = old.read(name)
+                if name == "modelDescription.xml":
+                    data = data.replace(b'valueReference="1"', f'valueReference="{wrong}"'.encode(), 1)
+                new.writestr(name, data)
+        check("valueReference" in saltus("run", "w.fmu", "-o", "o.csv", cwd=folder, good=False).stderr, wrong)
+
+
 def portable_library(folder, sources):
     """A library from the sources of an FMU without SuiteSparse. What does not know of it is taken as it was built."""
     written = [f for f in sources.rglob("*.c") if f.parent in (sources, sources / "fmi")
