@@ -398,12 +398,7 @@ static bool leaves_from_zero(EngSim* sim, uint32_t index, double g, double gdot)
 /// Whether g is near a pole and not near zero, though rounding moves it by as much as it is: this
 /// instant is where a sign changed against the slope. (1/x and tan(x) do that at infinity.)
 static bool at_pole(EngSim* sim, uint32_t index, double g, double rho) {
-  bool any = false;
-  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    const EngCrossing* c = &sim->detect.crossings[i];
-    any |= c->rising ? c->slope < 0.0 : c->slope > 0.0;
-  }
-  return any && fabs(g) <= rho && eng_sign_is_sure(sim, index);
+  return sim->detect.polar && fabs(g) <= rho && eng_sign_is_sure(sim, index);
 }
 
 bool eng_at_boundary(EngSim* sim, uint32_t index, double g) {
@@ -634,9 +629,11 @@ void eng_atoms_begin_instant(EngSim* sim) {
     sim->atoms[mode->atoms[i]].gdot = sim->detect.gdot[i];
   }
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    EngAtom* atom = &sim->atoms[mode->atoms[sim->detect.crossings[i].index]];
+    const EngCrossing* c = &sim->detect.crossings[i];
+    EngAtom* atom = &sim->atoms[mode->atoms[c->index]];
     atom->located = true;
-    atom->located_truth = sim->detect.crossings[i].rising;
+    atom->located_truth = c->rising;
+    sim->detect.polar |= c->rising ? c->slope < 0.0 : c->slope > 0.0;
   }
   eng_warn_of_grazing(sim);
 }
@@ -692,6 +689,7 @@ void eng_atoms_end_instant(EngSim* sim) {
   for (uint32_t place = 0; place < count; place++) {
     eng_atom_end_instant(sim, atoms[place]);
   }
+  sim->detect.polar = false;
   // in a reduced instant everything matters that did before
   for (uint32_t i = 0; !sim->active.reduced && i < sim->model->atom_count; i++) {
     sim->atoms[i].relevant_start = sim->active.live[i];

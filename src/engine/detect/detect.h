@@ -148,6 +148,7 @@ typedef struct EngDetection {
   bool has_windows;     // ... relations whose eps follows the scale of g
   bool has_pre;         // ... relations that read pre(x)
   bool has_separating;  // ... relations with modes of their own on both sides
+  bool polar;           // a sign has changed at infinity in the present instant
 } EngDetection;
 
 /// Enclosures and control points that prove where there is no crossing.
