@@ -188,7 +188,8 @@ static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fire
   return events_assign(sim);
 }
 
-/// Fire the transitions that reject the candidate; its records from `first` on are mythical.
+/// Fire the transitions that reject the candidate; its records from `first` on are mythical. One
+/// that contradicts the values has to be rejected.
 static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t first,
                                   uint32_t iteration, uint32_t* fired) {
   Events* events = &sim->events;
@@ -217,6 +218,7 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
     if (events->one_by_one) break;
   }
   events->rejected_together |= *fired > 1;
+  if (*fired == 0 && sim->dae.contradicts) return sim->error.status = SLT_ERR_STRUCTURE;
   return SLT_OK;
 }
 
@@ -279,6 +281,14 @@ static SltStatus return_to_start(EngSim* sim, const ModelMode* from, bool* retur
   return SLT_OK;
 }
 
+static SltStatus give_up(EngSim* sim, const ModelMode* from, uint32_t first_record) {
+  bool returned = false;
+  SLT_TRY(return_to_start(sim, from, &returned));
+  if (!returned) return eng_endless(sim);
+  eng_trace_mythical(sim, first_record);
+  return SLT_OK;
+}
+
 /// What was set and is computed by the mode would be lost. States that depend on others through
 /// constraints are chosen by the analysis, and may be set.
 static SltStatus check_assigned(EngSim* sim) {
@@ -325,12 +335,9 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
       bool found = false;
       SLT_TRY(eng_dae_complement(sim, &found));
       if (found) break;
-      bool returned = false;
-      SLT_TRY(return_to_start(sim, from, &returned));
-      if (!returned) return eng_endless(sim);
-      eng_trace_mythical(sim, first_record);
-      return SLT_OK;
+      return give_up(sim, from, first_record);
     }
+    // equations that contradict the values may belong to a state that is left
     sim->dae.tentative = true;
     SltStatus status = events_make_candidate(sim);
     sim->dae.tentative = false;
@@ -352,7 +359,6 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
     uint32_t next_first = eng_trace_count(sim);
     uint32_t fired = 0;
     SLT_TRY(reject_candidate(sim, from, first_record, *iteration, &fired));
-    if (fired == 0 && sim->dae.contradicts) return sim->error.status = SLT_ERR_STRUCTURE;
     if (fired == 0) break;
     first_record = next_first;
   }

@@ -409,9 +409,10 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, const SideChanges* on
     ModelDual* out = &bound[ENG_SIDES_MAX * k + pattern];
     if (place == MODEL_NONE) continue;
     uint32_t index = place / 2;
-    if (only)
+    if (only) {
       model_program_enclose_some(&mode->gdot, context, r->gdot_dual, time, w->sides.x, &index, 1,
                                  sim->proof.g_dual);
+    }
     ModelDual found = sim->proof.g_dual[index];
     *out = (ModelDual){flipped(found.v, place & 1u), flipped(found.d, place & 1u)};
   }
