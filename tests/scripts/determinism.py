@@ -139,7 +139,7 @@ def without_places(events):
         told_last = ("residual", "candidate", "impulses") if record["class"] == "mythical" else "residual"
         for key in [k for k in record if k.startswith(told_last)]:
             record.pop(key)
-        record["automaton"] = re.sub(r"@\d+:\d+", "@", record["automaton"] or "")
+        record["automaton"] = re.sub(r"@\d+:\d+|(?<=^after):\d+", "@", record["automaton"] or "")
         record["atom"] = sorted(" ".join(a.split()) for a in record["atom"])
         records.append(json.dumps(record, sort_keys=True))
     # switches that fire together have no order but that of their places
