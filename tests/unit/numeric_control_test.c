@@ -373,6 +373,31 @@ TEST(first_step_of_a_held_motion) {
   }
 }
 
+/// One component drifts, the other one rests at zero.
+static SltStatus resting(void* user, double t, const double* x, double* dx) {
+  (void)user;
+  (void)t;
+  (void)x;
+  dx[0] = 1e-9;
+  dx[1] = 0.0;
+  return SLT_OK;
+}
+
+TEST(what_rests_at_zero_bounds_no_step) {
+  static const char* const names[] = {"bs32", "merson", "dp54", "dop853"};
+  static const double steps[] = {1e-9, 1.0, 1e9, 1e60};
+  NumOptions options = num_options();
+  options.by_scale = true;
+  double x[2] = {1.0, 0.0};
+  FOR_CASES(name, names) {
+    FOR_CASES(h, steps) {
+      NumStepper* s = make(*name, 2, resting, &options, x);
+      CHECK(num_stepper_attempt(s, *h) == SLT_OK && s->trial.error <= 1.0, *name);
+      free(s);
+    }
+  }
+}
+
 TEST(first_step) {
   NumOptions options = num_options();
   options.by_scale = true;

@@ -658,15 +658,15 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
   atom->g = sim->detect.g[i];
   atom->gdot = sim->detect.gdot[i];
   if (sim->detect.extrapolates) atom->previous.h = 0.0;
+  // one that was clear of its crossing stays so where this instant has nothing to do with it
+  bool stays = atom->armed && !atom->located && atom->g == atom->g_start &&
+               fabs(atom->g) > atom->zone && (atom->g > 0.0) == atom->truth;
   // an indicator is done with its crossing as soon as rounding can tell; one that leaves its
   // boundary tangentially, as soon as errors within the tolerances can
   bool tangential = atom->marks.left_now || atom->marks.tangential;
   atom->zone = fmax(atom->eps, tangential ? fmax(eng_sigma(sim, i), rho) : rho);
   // along its surface g was zero: what was left of it is an error
   if (atom->marks.left_now) atom->zone = fmax(atom->zone, 2.0 * fabs(atom->g_start));
-  // one that was clear of its crossing stays so where this instant has nothing to do with it
-  bool stays =
-      atom->armed && !atom->located && atom->g == atom->g_start && (atom->g > 0.0) == atom->truth;
   atom->armed = stays || fabs(atom->g) > atom->zone;
   atom->clear = atom->g < -atom->eps;
   atom->in_zone = false;
