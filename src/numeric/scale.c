@@ -28,7 +28,7 @@ void num_scale_absolute(NumStepper* s) {
 
 /// Components without a scale: the way they go in the step stands for it, or the way to its end.
 static void weigh_open(NumStepper* s) {
-  // not as small that the step divided by it overflows
+  // so that a step divided by it does not overflow
   double least = DBL_MIN * num_max(1.0, 8.0 * s->trial.h);
   for (uint32_t i = 0; i < s->n; i++) {
     double way = num_abs(s->trial.h * s->trial.f0[i]);

@@ -76,8 +76,8 @@ size_t dae_reinitialise_size(const ModelImplicit* im);
 /// The equations integrated over the instant: what may jump jumps, the rest becomes pulses.
 /// `distance`: how far the constraints are from holding before.
 SltStatus dae_reinitialise(EngSim* sim, double distance);
-/// Values that no jump of velocities can bring to the constraints: guards hear of the pulses that
-/// an infinite one would take. (A table that is taken away would have to pull what lies on it.)
+/// Where no jump of velocities reaches the constraints: guards on forces see the signs of the
+/// impulses that would. (A table that is taken away would have to pull what lies on it.)
 void dae_pull_apart(EngSim* sim);
 
 // ---- complement.c -------------------------------------------------------------------------------

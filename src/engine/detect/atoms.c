@@ -395,8 +395,8 @@ static bool leaves_from_zero(EngSim* sim, uint32_t index, double g, double gdot)
   return true;
 }
 
-/// Whether g is near a pole and not near zero, though rounding moves it by as much as it is: this
-/// instant is where a sign changed against the slope. (1/x and tan(x) do that at infinity.)
+/// Whether g is near a pole, where its rounding is as large as g itself: a relation has changed its
+/// sign against its slope in this instant, as 1/x and tan(x) do at infinity.
 static bool at_pole(EngSim* sim, uint32_t index, double g, double rho) {
   return sim->detect.polar && fabs(g) <= rho && eng_sign_is_sure(sim, index);
 }

@@ -281,6 +281,7 @@ static SltStatus return_to_start(EngSim* sim, const ModelMode* from, bool* retur
   return SLT_OK;
 }
 
+/// No candidate holds: back to where the round began, if nothing was reached there, or an error.
 static SltStatus give_up(EngSim* sim, const ModelMode* from, uint32_t first_record) {
   bool returned = false;
   SLT_TRY(return_to_start(sim, from, &returned));
