@@ -66,16 +66,14 @@ class Model:
         self._model, messages = _saltus.compile(name, text, params, False, _NATIVE[native], compiler, cache)
         self.warnings = [Diagnostic(**m) for m in messages]
         self._names: list[dict[str, Any]] | None = None
+        self._name = Path(name).name.removesuffix(".lisma").removesuffix(".rules.md")
 
     # ---- what it is ----
 
     @property
     def name(self) -> str:
         """Name of the file without folder and ending, or what load() was given."""
-        name = Path(self._source[0]).name
-        for ending in (".lisma", ".rules.md"):
-            name = name.removesuffix(ending)
-        return name
+        return self._name
 
     @property
     def text(self) -> str | None:
@@ -187,7 +185,7 @@ class Model:
         if params is not None and not isinstance(params, dict):
             params = dict(params)
         try:
-            recording, error, final, exception = self._model.run(
+            recording, error, exception = self._model.run(
                 until,
                 params,
                 out,
@@ -202,16 +200,14 @@ class Model:
             )
         except UnknownName as unknown:
             raise self._with_hint(unknown) from None
-        result = Result._of(recording, final, self.name, events is True)
-        if events is False:
-            result._fields["events"] = False
+        result = Result._of(recording, self.name, events)
         if exception is not None:
             setattr(exception, "result", result)
             raise exception
         if error is not None:
             failure = RunError(error.pop("message"), file=self._source[0], **error)
             failure.result = result
-            failure.mode = final
+            failure.mode = result.final_states
             raise failure
         return result
 

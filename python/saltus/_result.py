@@ -75,25 +75,27 @@ class Result(Mapping[str, NDArray[Any]]):
     run had to say, ``r.statistics`` what it has cost, ``r.stopped`` whether the model ended it.
     """
 
-    def __init__(self, columns: dict[str, NDArray[Any]], events: Events, **fields: Any) -> None:
-        self._columns = columns
-        self._fields = fields
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields  # what is known by now; the rest is asked for when it is wanted
+        self._columns: dict[str, NDArray[Any]] = fields.pop("columns", {})
         self._recording: Recording | None = fields.pop("recording", None)
-        self._modes: dict[str, Band] | None = fields.pop("modes", None)
-        self.events = events
+        self._modes: dict[str, Band] | None = None
 
     @classmethod
-    def _of(cls, recording: Recording, final: dict[str, str], title: str, full: bool) -> "Result":
-        return cls(
-            {},
-            Events._of(recording, full),
-            recording=recording,
-            names=recording.names,
-            final=final,
-            title=title,
-            status=recording.status,
-            time=recording.t,
-        )
+    def _of(cls, recording: Recording, title: str, kept: bool | str) -> "Result":
+        return cls({"recording": recording, "title": title, "kept": kept})
+
+    def _field(self, name: str) -> Any:
+        if name not in self._fields:
+            assert self._recording is not None
+            if name == "events":
+                value: Any = Events._of(self._recording, self._fields["kept"] is True)
+            elif name == "warnings":
+                value = [Diagnostic(**w) for w in self._recording.warnings]
+            else:
+                value = getattr(self._recording, name)
+            self._fields.setdefault(name, value)
+        return self._fields[name]
 
     # ---- columns ----
 
@@ -104,7 +106,7 @@ class Result(Mapping[str, NDArray[Any]]):
         return column
 
     def _load(self, name: str) -> NDArray[Any]:
-        names: list[str] = self._fields["names"]
+        names: list[str] = self._field("names")
         if not isinstance(name, str):
             raise TypeError(f"a column has a name, not {name!r}")
         if name not in names:
@@ -119,18 +121,18 @@ class Result(Mapping[str, NDArray[Any]]):
         return column
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._fields["names"])
+        return iter(self._field("names"))
 
     def __len__(self) -> int:
-        return len(self._fields["names"])
+        return len(self._field("names"))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._fields["names"]
+        return name in self._field("names")
 
     @property
     def names(self) -> list[str]:
         """Names of the columns; the first is ``time``."""
-        return list(self._fields["names"])
+        return list(self._field("names"))
 
     @property
     def t(self) -> NDArray[np.float64]:
@@ -170,50 +172,50 @@ class Result(Mapping[str, NDArray[Any]]):
     # ---- the rest ----
 
     @property
+    def events(self) -> Events:
+        """The event records."""
+        events: Events = self._field("events")
+        return events
+
+    @property
     def modes(self) -> dict[str, Band]:
         """The states of each automaton over time."""
         if self._modes is None:
-            if self._fields.get("events") is False:
+            if self._fields["kept"] is False:
                 raise ValueError("modes follow from events, which this run has not kept (events=False)")
-            first = float(self.t[0]) if self.rows else self._fields["time"]
-            self._modes = _bands(self.events, self._fields["final"], first, self._fields["time"])
+            first = float(self.t[0]) if self.rows else self._field("t")
+            self._modes = _bands(self.events, self._field("final"), first, self._field("t"))
         return self._modes
 
     @property
     def final_states(self) -> dict[str, str]:
         """The states that the automata ended in."""
-        return dict(self._fields["final"])
+        return dict(self._field("final"))
 
     @property
     def end(self) -> float:
         """Time reached."""
-        return float(self._fields["time"])
+        return float(self._field("t"))
 
     @property
     def stopped(self) -> bool:
         """Whether the model has ended the run."""
-        return bool(self._fields["status"] == 2)
+        return bool(self._field("status") == 2)
 
     @property
     def complete(self) -> bool:
         """Whether the run went to its end; the result of an error or an interruption did not."""
-        return bool(self._fields["status"] >= 0)
+        return bool(self._field("status") >= 0)
 
     @property
     def warnings(self) -> list[Diagnostic]:
         """What the run had to say."""
-        if "warnings" not in self._fields:
-            assert self._recording is not None
-            self._fields["warnings"] = [Diagnostic(**w) for w in self._recording.warnings]
-        return list(self._fields["warnings"])
+        return list(self._field("warnings"))
 
     @property
     def statistics(self) -> dict[str, Any]:
         """What the run has cost: steps, evaluations, events, method."""
-        if "statistics" not in self._fields:
-            assert self._recording is not None
-            self._fields["statistics"] = self._recording.statistics
-        return dict(self._fields["statistics"])
+        return dict(self._field("statistics"))
 
     @property
     def title(self) -> str:
@@ -257,15 +259,10 @@ class Result(Mapping[str, NDArray[Any]]):
             raise ValueError("a result that came from another process has no picture; use plot()")
         return self._recording.plot(self.title, x, list(names) or None, width, height)
 
-    def __getstate__(self) -> dict[str, Any]:
-        fields = dict(self._fields, statistics=self.statistics, warnings=self.warnings)
-        return {"columns": {n: np.array(self[n]) for n in self.names}, "events": self.events, "fields": fields}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["columns"], state["events"], **state["fields"])  # type: ignore[misc]
-
     def __reduce__(self) -> Any:
-        return (_unpickle, (self.__getstate__(),))
+        parts = "title kept names events final status t warnings statistics".split()
+        columns = {name: np.array(self[name]) for name in self.names}
+        return (Result, ({"columns": columns, **{part: self._field(part) for part in parts}},))
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -281,12 +278,6 @@ class Result(Mapping[str, NDArray[Any]]):
         from ._notebook import result_html
 
         return result_html(self)
-
-
-def _unpickle(state: dict[str, Any]) -> Result:
-    result = Result.__new__(Result)
-    result.__setstate__(state)
-    return result
 
 
 def _nearest(name: str, names: list[str], lead: str) -> str | None:

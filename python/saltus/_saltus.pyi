@@ -9,6 +9,7 @@ class Recording:
     event_rows: memoryview
     event_texts: list[str]
     event_lines: memoryview
+    final: dict[str, str]
     status: int
     t: float
     warnings: list[dict[str, Any]]
@@ -40,7 +41,7 @@ class Model:
         on_step: Callable[[float], object] | None,
         options: dict[str, Any] | None,
         /,
-    ) -> tuple[Recording, dict[str, Any] | None, dict[str, str], BaseException | None]: ...
+    ) -> tuple[Recording, dict[str, Any] | None, BaseException | None]: ...
 
     def sweep(
         self,

@@ -292,9 +292,16 @@ typedef enum RunArgument {
   ARG_COUNT
 } RunArgument;
 
-/// One run from its arguments to its recording.
+/// How far the making of a run has come.
+typedef enum RunStage { RUN_SETTINGS, RUN_PARAMS, RUN_ROWS, RUN_MADE } RunStage;
+
+/// One run from its arguments to its recording. All that the library does is done without the
+/// interpreter lock, making and freeing the run included: threads wait for each other no longer
+/// than the arguments and the answer need.
 typedef struct Run {
   ModelObject* model;
+  SltSimOptions settings;
+  SltRecorderOptions rows;
   SltSim* sim;
   SltRecorder* recorder;
   RecordingObject* recording;
@@ -302,6 +309,10 @@ typedef struct Run {
   Names names;
   Overrides params;
   double until;
+  long events;          // 0: none, 1: their fixed part, 2: all that is known of them
+  RunStage stage;       // what has failed, or RUN_MADE
+  const char* problem;  // of the settings, or a name that the model does not have
+  SltStatus status;
 } Run;
 
 static void run_event(void* user, const SltEvent* event) {
@@ -326,7 +337,8 @@ static void run_warning(void* user, const SltDiagnostic* diagnostic) {
   if (released) driver_release(&run->driver);
 }
 
-static bool recorder_options_from(Run* run, PyObject* const* args, SltRecorderOptions* options) {
+static bool recorder_options_from(Run* run, PyObject* const* args) {
+  SltRecorderOptions* options = &run->rows;
   SltExperiment experiment = slt_model_experiment(run->model->model);
   long samples = args[ARG_SAMPLES] == Py_None ? 0 : PyLong_AsLong(args[ARG_SAMPLES]);
   long event_rows = PyErr_Occurred() ? -1 : PyLong_AsLong(args[ARG_EVENT_ROWS]);
@@ -370,58 +382,80 @@ static bool choose_end(Run* run, PyObject* until) {
   return false;
 }
 
+/// What the call asks for; false with an exception.
 static bool prepare(Run* run, PyObject* const* args) {
-  SltRecorderOptions options = slt_recorder_options();
-  long events = PyLong_AsLong(args[ARG_EVENTS]);
-  if (events == -1 && PyErr_Occurred()) return false;
-  if (!choose_end(run, args[ARG_UNTIL])) return false;
-  if (!recorder_options_from(run, args, &options)) return false;
+  run->settings = slt_sim_options();
+  run->rows = slt_recorder_options();
+  run->events = PyLong_AsLong(args[ARG_EVENTS]);
+  if (run->events == -1 && PyErr_Occurred()) return false;
+  if (!choose_end(run, args[ARG_UNTIL]) || !recorder_options_from(run, args)) return false;
   if (!overrides_from(args[ARG_PARAMS], &run->params)) return false;
-  run->sim = sim_create(run->model->model, args[ARG_OPTIONS]);
-  if (!run->sim || !sim_set_params(run->sim, &run->params)) return false;
+  if (!sim_options_from(args[ARG_OPTIONS], &run->settings)) return false;
   run->recording = recording_create();
   if (!run->recording) return false;
-  if (events > 1) options.events = (SltWriter){bytes_write, &run->recording->lines};
-  const char* bad = NULL;
-  SltStatus status = slt_recorder_create(run->sim, &options, &run->recorder, &bad);
-  if (status == SLT_ERR_NOT_FOUND && bad) raise_unknown(bad);
-  if (status < 0 && !PyErr_Occurred()) raise_status(status, "recording");
-  if (status < 0) return false;
+  if (run->events > 1) run->rows.events = (SltWriter){bytes_write, &run->recording->lines};
   driver_begin(&run->driver, args[ARG_ON_EVENT], args[ARG_ON_STEP]);
-  if (events > 0) {
+  return true;
+}
+
+/// Without the lock: the run, ready to start.
+static SltStatus make_run(Run* run) {
+  run->stage = RUN_SETTINGS;
+  SltStatus status = sim_make(run->model->model, &run->settings, &run->sim, &run->problem);
+  if (status < 0) return status;
+  run->stage = RUN_PARAMS;
+  for (uint32_t i = 0; i < run->params.count && status >= 0; i++)
+    status = slt_sim_set_constant(run->sim, run->params.list[i].name, run->params.list[i].value);
+  if (status < 0) return status;
+  run->stage = RUN_ROWS;
+  status = slt_recorder_create(run->sim, &run->rows, &run->recorder, &run->problem);
+  if (status < 0) return status;
+  run->stage = RUN_MADE;
+  if (run->events > 0) {
     slt_recorder_on_event(run->recorder, run_event, run);
   } else if (run->driver.on_event) {
     slt_recorder_on_event(run->recorder, driver_event, &run->driver);
   }
   slt_sim_on_warning(run->sim, run_warning, run);
   slt_sim_on_step(run->sim, driver_step, &run->driver);
-  return true;
+  return status;
 }
 
-/// (Recording, error or None, final states, exception or None)
-static PyObject* conclude(Run* run, SltStatus status) {
-  RecordingObject* r = run->recording;
-  r->status = status;
-  r->t = slt_sim_time(run->sim);
-  r->statistics = slt_sim_statistics(run->sim);
-  if (r->statistics.method_reason) {  // a text of the run
-    snprintf(r->method_reason, sizeof r->method_reason, "%s", r->statistics.method_reason);
-    r->statistics.method_reason = r->method_reason;
+/// Without the lock: from the start to the recording. A run that has failed stays, to be asked why.
+static void carry_out(Run* run) {
+  run->status = make_run(run);
+  if (run->stage != RUN_MADE) return;
+  run->status = slt_recorder_run(run->recorder, run->until);
+  recording_take(run->recording, run->sim, run->recorder, run->status);
+  if (run->status < 0) return;
+  slt_recorder_free(run->recorder);
+  slt_sim_free(run->sim);
+  run->recorder = NULL;
+  run->sim = NULL;
+}
+
+/// Say why there is no run.
+static void raise_not_made(Run* run) {
+  if (run->stage == RUN_SETTINGS) {
+    raise_settings(run->status, run->problem);
+  } else if (run->stage == RUN_PARAMS && sim_set_params(run->sim, &run->params)) {
+    raise_status(run->status, "params");
+  } else if (run->stage == RUN_ROWS && run->status == SLT_ERR_NOT_FOUND && run->problem) {
+    raise_unknown(run->problem);
+  } else if (run->stage == RUN_ROWS) {
+    raise_status(run->status, "recording");
   }
-  r->table = slt_recorder_take_table(run->recorder);
-  if (r->lost) status = SLT_ERR_NOMEM;
+}
+
+/// (Recording, error or None, exception or None)
+static PyObject* conclude(Run* run) {
+  SltStatus status = run->recording->lost ? SLT_ERR_NOMEM : run->status;
   if (status == SLT_ERR_NOMEM && !run->driver.type) return PyErr_NoMemory();
   PyObject* error = Py_NewRef(Py_None);
-  bool cancelled = status == SLT_ERR_CANCELLED;
-  if (status < 0 && !cancelled) {
+  if (status < 0 && status != SLT_ERR_CANCELLED && run->sim) {
     Py_DECREF(error);
     error = run_error_dict(run->sim, status);
     if (!error) return NULL;
-  }
-  PyObject* states = sim_states(run->sim);
-  if (!states) {
-    Py_DECREF(error);
-    return NULL;
   }
   // an exception of a callback or a signal goes with what was recorded before it
   PyObject* exception = Py_None;
@@ -430,7 +464,7 @@ static PyObject* conclude(Run* run, SltStatus status) {
     if (run->driver.trace) PyException_SetTraceback(run->driver.value, run->driver.trace);
     exception = run->driver.value;
   }
-  return Py_BuildValue("(ONNO)", r, error, states, exception);
+  return Py_BuildValue("(ONO)", run->recording, error, exception);
 }
 
 static PyObject* model_run(PyObject* self, PyObject* const* args, Py_ssize_t count) {
@@ -443,15 +477,18 @@ static PyObject* model_run(PyObject* self, PyObject* const* args, Py_ssize_t cou
   if (!model_enter(run.model)) return NULL;
   if (prepare(&run, args)) {
     driver_release(&run.driver);
-    SltStatus status = slt_recorder_run(run.recorder, run.until);
+    carry_out(&run);
     driver_acquire(&run.driver);
-    if (status == SLT_ERR_ARGUMENT && slt_sim_time(run.sim) > run.until) {
+    bool refused = run.stage == RUN_MADE && run.status == SLT_ERR_ARGUMENT;
+    if (run.stage != RUN_MADE) {
+      raise_not_made(&run);
+    } else if (refused && slt_sim_time(run.sim) > run.until) {
       PyErr_SetString(PyExc_ValueError, "the run would end before it starts");
-    } else if (status == SLT_ERR_ARGUMENT && slt_sim_error(run.sim).status >= 0) {
+    } else if (refused && slt_sim_error(run.sim).status >= 0) {
       PyErr_SetString(PyExc_ValueError,
                       "every is too small for a run of this length: there are not so many times");
     } else {
-      result = conclude(&run, status);
+      result = conclude(&run);
     }
   }
   slt_recorder_free(run.recorder);

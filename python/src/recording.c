@@ -4,6 +4,7 @@
 // arrays are views of it and keep it alive.
 #include "saltus_py.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,11 +101,37 @@ void recording_event(void* user, const SltEvent* event) {
   if (!r->lost) r->rows[r->row_count++] = row;
 }
 
+static void take_states(RecordingObject* r, const SltSim* sim) {
+  uint32_t count = slt_sim_automaton_count(sim);
+  r->final = count ? malloc(2 * (size_t)count * sizeof *r->final) : NULL;
+  r->lost |= count && !r->final;
+  for (uint32_t i = 0; r->final && i < count; i++) {
+    int32_t* pair = &r->final[2 * (size_t)i];
+    pair[0] = texts_number(&r->texts, slt_sim_automaton_name(sim, i));
+    pair[1] = texts_number(&r->texts, slt_sim_automaton_state(sim, i));
+    r->lost |= pair[0] == -2 || pair[1] == -2;
+    r->final_count = i + 1;
+  }
+}
+
+void recording_take(RecordingObject* r, SltSim* sim, SltRecorder* recorder, SltStatus status) {
+  r->status = status;
+  r->t = slt_sim_time(sim);
+  r->statistics = slt_sim_statistics(sim);
+  if (r->statistics.method_reason) {  // a text of the run
+    snprintf(r->method_reason, sizeof r->method_reason, "%s", r->statistics.method_reason);
+    r->statistics.method_reason = r->method_reason;
+  }
+  take_states(r, sim);
+  r->table = slt_recorder_take_table(recorder);
+}
+
 static void recording_dealloc(PyObject* self) {
   RecordingObject* r = (RecordingObject*)self;
   PyTypeObject* type = Py_TYPE(self);
   slt_table_free(r->table);
   free(r->rows);
+  free(r->final);
   texts_free(&r->texts);
   bytes_free(&r->lines);
   Py_XDECREF(r->warnings);
@@ -224,6 +251,21 @@ static PyObject* recording_event_texts(PyObject* self, void* closure) {
     if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
   }
   return list;
+}
+
+/// {automaton: state at the end}
+static PyObject* recording_final(PyObject* self, void* closure) {
+  (void)closure;
+  const RecordingObject* r = (RecordingObject*)self;
+  PyObject* dict = PyDict_New();
+  for (uint32_t i = 0; dict && i < r->final_count; i++) {
+    const int32_t* pair = &r->final[2 * (size_t)i];
+    PyObject* state = pair[1] >= 0 ? PyUnicode_FromString(r->texts.items[pair[1]]) : Py_None;
+    if (pair[1] < 0) Py_INCREF(Py_None);
+    if (!state || PyDict_SetItemString(dict, r->texts.items[pair[0]], state) < 0) Py_CLEAR(dict);
+    Py_XDECREF(state);
+  }
+  return dict;
 }
 
 static PyObject* recording_event_rows(PyObject* self, void* closure) {
@@ -354,6 +396,7 @@ static PyGetSetDef recording_fields[] = {
     {"event_rows", recording_event_rows, NULL, "The fixed part of the records.", NULL},
     {"event_texts", recording_event_texts, NULL, "Texts that the records number.", NULL},
     {"event_lines", recording_event_lines, NULL, "The records as lines of JSON.", NULL},
+    {"final", recording_final, NULL, "The states that the automata ended in.", NULL},
     {"status", recording_status, NULL, "How the run ended, a number of the C interface.", NULL},
     {"t", recording_time, NULL, "Time reached.", NULL},
     {"warnings", recording_warnings, NULL, "Warnings of the run.", NULL},

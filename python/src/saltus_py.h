@@ -180,8 +180,10 @@ typedef struct RecordingObject {
   EventRow* rows;
   uint32_t row_count, row_capacity;
   Texts texts;
-  Bytes lines;  // of JSON, one per record
-  bool lost;    // out of memory for records
+  Bytes lines;     // of JSON, one per record
+  int32_t* final;  // numbers of texts: each automaton, then its state at the end
+  uint32_t final_count;
+  bool lost;  // out of memory for records
   SltStatus status;
   SltStatistics statistics;
   char method_reason[200];
@@ -193,6 +195,9 @@ typedef struct RecordingObject {
 RecordingObject* recording_create(void);
 /// SltEventFn that keeps the fixed part of a record; user: a RecordingObject.
 void recording_event(void* user, const SltEvent* event);
+/// Without the lock: take over what a run has recorded, and how it ended.
+void recording_take(RecordingObject* recording, SltSim* sim, SltRecorder* recorder,
+                    SltStatus status);
 bool recording_add(PyObject* module);
 
 // ---- sim.c, rules.c -----------------------------------------------------------------------------
@@ -201,10 +206,11 @@ bool sim_add(PyObject* module);
 bool rules_add(PyObject* module);
 /// Set constants of a run that has not started; false with an exception.
 bool sim_set_params(SltSim* sim, const Overrides* params);
-/// {automaton: state}
-PyObject* sim_states(SltSim* sim);
-/// Check options from a dict and make a run of a model; NULL with an exception.
-SltSim* sim_create(const SltModel* model, PyObject* options);
+/// Check the options and make a run of a model, with or without the lock. `problem` stays NULL
+/// where the status says all.
+SltStatus sim_make(const SltModel* model, const SltSimOptions* options, SltSim** sim,
+                   const char** problem);
+void raise_settings(SltStatus status, const char* problem);
 /// Statistics as a dict.
 PyObject* statistics_dict(const SltStatistics* statistics);
 PyObject* rules_compile(PyObject* module, PyObject* const* args, Py_ssize_t count);

@@ -21,15 +21,28 @@ typedef struct SimObject {
 
 // ---- making runs --------------------------------------------------------------------------------
 
-SltSim* sim_create(const SltModel* model, PyObject* dict) {
+SltStatus sim_make(const SltModel* model, const SltSimOptions* options, SltSim** sim,
+                   const char** problem) {
+  SltStatus status = slt_sim_options_check(model, options, problem);
+  return status < 0 ? status : slt_sim_create(model, options, sim);
+}
+
+void raise_settings(SltStatus status, const char* problem) {
+  if (problem) {
+    PyErr_SetString(PyExc_ValueError, problem);
+  } else {
+    raise_status(status, "run");
+  }
+}
+
+/// Check options from a dict and make a run of a model; NULL with an exception.
+static SltSim* sim_create(const SltModel* model, PyObject* dict) {
   SltSimOptions options = slt_sim_options();
   const char* problem = NULL;
   SltSim* sim = NULL;
   if (!sim_options_from(dict, &options)) return NULL;
-  SltStatus status = slt_sim_options_check(model, &options, &problem);
-  if (status >= 0) status = slt_sim_create(model, &options, &sim);
-  if (status < 0 && problem) PyErr_SetString(PyExc_ValueError, problem);
-  if (status < 0 && !problem) raise_status(status, "run");
+  SltStatus status = sim_make(model, &options, &sim, &problem);
+  if (status < 0) raise_settings(status, problem);
   return sim;
 }
 
@@ -59,7 +72,8 @@ bool sim_set_params(SltSim* sim, const Overrides* params) {
   return true;
 }
 
-PyObject* sim_states(SltSim* sim) {
+/// {automaton: state}
+static PyObject* sim_states(SltSim* sim) {
   PyObject* dict = PyDict_New();
   uint32_t count = slt_sim_automaton_count(sim);
   for (uint32_t i = 0; dict && i < count; i++) {
