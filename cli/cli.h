@@ -119,19 +119,28 @@ bool cli_one_model(const char* command, const char* word, const char** path);
 // ---- output (output.c) --------------------------------------------------------------------------
 
 /// Where results go. Every write is counted, so that after a failure we can say what is safe.
+/// Text on its way to people, which must do nothing to their terminal.
+typedef struct StdoutText {
+  SltWriter out;  // standard output where it has no function
+  char begun[4];  // a character that comes in two pieces
+  size_t length;
+} StdoutText;
+
 typedef struct Output {
   const char* path;  // "-" is standard output; NULL: not wanted
   bool whole;        // of no use before its end: what was there stays until then
   bool late;    // the first that is written, the names of columns, waits for the next: until there
                 // are rows, what was there stays
   bool packed;  // its lines cannot be counted
-  bool csv;     // a line end inside of quotes ends no line
+  bool csv;     // names of columns stand above the rows; a line end inside of quotes ends no line
+  bool units;   // and units below the names
   bool again;   // may take the place of a file that was read: the next checkpoint
-  uint64_t headers;  // lines before the rows
   // the rest belongs to output.c
   char* held;  // what waits
   int fd;
   bool regular;
+  bool terminal;    // people see it: names may be text that acts
+  StdoutText seen;  // of a terminal
   int error;        // errno of the first failure; 0: none
   bool quoted;      // the last byte stands inside of quotes
   uint64_t lines;   // whole lines that have been written
@@ -166,15 +175,14 @@ void output_close(Output* output);
 void output_abandon(Output* output, int cause);
 /// From a signal handler: leave whole lines behind, or nothing.
 void output_leave(const Output* output);
+/// Whole lines that have been written, without those above the rows.
+uint64_t output_row_count(const Output* output);
 /// Say what went wrong with an output and what is safe; returns the exit status.
 int output_report(const Output* output, const char* what);
 /// Put a whole content into a file, or leave the file as it is; returns the exit status.
 int output_replace(const char* path, const char* data, size_t length);
 /// The same where the file may be one that was read.
 int output_rewrite(const char* path, const char* data, size_t length);
-
-/// Whether two open outputs are one file by different names.
-bool outputs_are_same(const Output* a, const Output* b);
 
 /// Whether a default output may be overwritten: it does not exist, is empty, or saltus wrote it.
 /// Files we write carry a mark (an extended attribute); where the file system keeps none, the file
@@ -187,8 +195,8 @@ bool output_is_ours(const char* path, const char* header);
 #define TABLE_LIMIT      ((size_t)8 << 30)    // of results
 #define CHECKPOINT_LIMIT ((size_t)16 << 30)
 
-/// Remember a file that was read, by device and inode; false when memory is exhausted. input_read()
-/// and source_load() do so by themselves.
+/// Remember a file that was read or written, by device and inode; false when memory is exhausted.
+/// input_read(), source_load() and output_open() do so by themselves.
 bool inputs_add(const char* path);
 /// Forget them, at the end of a command or before a file is put in order in its place.
 void inputs_clear(void);
@@ -242,10 +250,6 @@ int stdout_finish(int status);
 /// SltWriteFn over standard output, for data...
 SltStatus stdout_write(void* user, const char* data, size_t length);
 /// ...and for text that people read, see cli_print(). Its user is a StdoutText, zeroed at first.
-typedef struct StdoutText {
-  char begun[4];  // a character that comes in two pieces
-  size_t length;
-} StdoutText;
 SltStatus stdout_write_text(void* user, const char* data, size_t length);
 /// Show an address or a file in the user's browser; false where there is none (shelf.c).
 bool browser_open(const char* address);

@@ -396,10 +396,8 @@ static int close_outputs(CyclicRun* run, int exit) {
 }
 
 int cyclic_run(const RunOptions* options, ModelSource* source) {
-  CyclicRun run = {.options = options,
-                   .source = source,
-                   .csv = {.fd = -1, .csv = true, .headers = 1},
-                   .events = {.fd = -1}};
+  CyclicRun run = {
+      .options = options, .source = source, .csv = {.fd = -1, .csv = true}, .events = {.fd = -1}};
   double wall = 0.0;
   int exit = prepare(&run);
   if (exit == CLI_DONE) {

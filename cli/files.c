@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -83,15 +84,34 @@ static bool is_same(const struct stat* a, const struct stat* b) {
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/// Where a chain of links leads, whether or not there is a file; a chain without an end stops
+/// somewhere.
+static void follow_links(const char* path, char out[PATH_MAX]) {
+  char link[PATH_MAX];
+  snprintf(out, PATH_MAX, "%s", path);
+  for (int i = 0; i < 40; i++) {
+    ssize_t length = readlink(out, link, sizeof link - 1);
+    if (length <= 0) return;
+    link[length] = '\0';
+    size_t folder = link[0] == '/' ? 0 : (size_t)(path_base(out) - out);
+    snprintf(out + folder, PATH_MAX - folder, "%s", link);
+  }
+}
+
 bool files_are_same(const char* a, const char* b) {
   struct stat left;
   struct stat right;
   bool has_left = stat(a, &left) == 0;
   bool has_right = stat(b, &right) == 0;
   if (has_left && has_right) return S_ISREG(left.st_mode) && is_same(&left, &right);
-  if (strcmp(a, b) == 0) return true;
-  if (has_left || has_right || strcmp(path_base(a), path_base(b)) != 0) return false;
-  return stat_folder(a, &left) && stat_folder(b, &right) && is_same(&left, &right);
+  if (has_left || has_right) return false;
+  char here[PATH_MAX];
+  char there[PATH_MAX];
+  follow_links(a, here);
+  follow_links(b, there);
+  if (strcmp(here, there) == 0) return true;
+  if (strcmp(path_base(here), path_base(there)) != 0) return false;
+  return stat_folder(here, &left) && stat_folder(there, &right) && is_same(&left, &right);
 }
 
 // ---- standard output ----------------------------------------------------------------------------
@@ -121,7 +141,7 @@ static size_t unfinished(const char* data, size_t length) {
 
 SltStatus stdout_write_text(void* user, const char* data, size_t length) {
   StdoutText* text = user;
-  SltWriter out = {stdout_write, NULL};
+  SltWriter out = text->out.write ? text->out : (SltWriter){stdout_write, NULL};
   SltStatus status = SLT_OK;
   while (text->length && length && status >= 0) {
     text->begun[text->length++] = *data++;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Files that are read: models, the tables they name, results, checkpoints. Everything comes in
-// through slt_file_read(), and what a run has read is remembered, so that no output destroys it.
+// through slt_file_read(). What a command has read and written is remembered, so that none of its
+// outputs destroys it.
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
@@ -12,11 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---- what was read ------------------------------------------------------------------------------
+// ---- what was read and written
+// -------------------------------------------------------------------
 
 typedef struct InputFile {
   dev_t device;
   ino_t inode;
+  bool stream;  // it is standard output, which goes on where it was
 } InputFile;
 
 typedef struct InputFiles {
@@ -28,13 +31,22 @@ typedef struct InputFiles {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 static InputFiles inputs;
 
-bool inputs_add(const char* path) {
+/// The regular file that an output goes to; false where it is none.
+static bool find_file(const char* path, InputFile* out) {
   struct stat file;
-  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) return true;
+  bool stream = strcmp(path, "-") == 0;
+  int found = stream ? fstat(STDOUT_FILENO, &file) : stat(path, &file);
+  if (found == 0) *out = (InputFile){file.st_dev, file.st_ino, stream};
+  return found == 0 && S_ISREG(file.st_mode);
+}
+
+bool inputs_add(const char* path) {
+  InputFile file;
+  if (!find_file(path, &file)) return true;
   InputFile* grown = realloc(inputs.files, (inputs.count + 1) * sizeof *grown);
   if (!grown) return false;
   inputs.files = grown;
-  grown[inputs.count++] = (InputFile){file.st_dev, file.st_ino};
+  grown[inputs.count++] = file;
   return true;
 }
 
@@ -45,11 +57,14 @@ void inputs_clear(void) {
 }
 
 bool inputs_spare(const char* path) {
-  struct stat file;
-  if (!path || strcmp(path, "-") == 0 || stat(path, &file) != 0) return true;
+  InputFile file;
+  if (!path || !find_file(path, &file)) return true;
   for (size_t i = 0; i < inputs.count; i++) {
-    if (inputs.files[i].device != file.st_dev || inputs.files[i].inode != file.st_ino) continue;
-    cli_error("writing %s would overwrite a file that is read here", path);
+    const InputFile* used = &inputs.files[i];
+    if (used->device != file.device || used->inode != file.inode) continue;
+    if (used->stream && file.stream) continue;
+    const char* name = file.stream ? "to standard output" : path;
+    cli_error("writing %s would overwrite a file that is read or written here", name);
     cli_hint("name another file");
     return false;
   }
@@ -104,7 +119,7 @@ char* input_read(const char* path, const char* what, bool streams, size_t limit,
     cannot_read(path, what, status, limit);
     return NULL;
   }
-  if (*length > 0 && inputs_add(path)) return data;
+  if (*length > 0 && (strcmp(path, "-") == 0 || inputs_add(path))) return data;
   free(data);
   if (*length > 0) {
     cli_error("out of memory");

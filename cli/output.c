@@ -133,14 +133,18 @@ static char* target_of(const char* path) {
   return found;
 }
 
+static SltStatus write_bytes(void* user, const char* data, size_t length);
+
 bool output_open(Output* output) {
   output->fd = -1;
   if (!output->path) return true;
+  if (!output->again && !inputs_spare(output->path)) return false;
   if (strcmp(output->path, "-") == 0) {
     output->fd = STDOUT_FILENO;
-    return true;
+    output->terminal = isatty(STDOUT_FILENO) == 1;
+    output->seen = (StdoutText){.out = {write_bytes, output}};
+    return inputs_add("-") || cannot_write("to standard output", ENOMEM);
   }
-  if (!output->again && !inputs_spare(output->path)) return false;
   mode_t mode = 0;
   if (output->whole && is_replaceable(output->path, &mode)) {
     output->target = target_of(output->path);
@@ -157,7 +161,10 @@ bool output_open(Output* output) {
   struct stat file;
   output->regular = fstat(output->fd, &file) == 0 && S_ISREG(file.st_mode);
   if (output->regular && !output->late) mark_set(output->fd, "open");
-  return true;
+  // a file that takes its name later is remembered then; one that is written again is known
+  if (output->fresh || output->again || inputs_add(output->path)) return true;
+  output_abandon(output, ENOMEM);
+  return cannot_write(output->path, ENOMEM);
 }
 
 /// The end of the line, or NULL. In CSV a line end may stand inside of quotes.
@@ -226,14 +233,6 @@ bool output_continue(Output* output, uint64_t offset, uint64_t lines, const char
   return true;
 }
 
-bool outputs_are_same(const Output* a, const Output* b) {
-  struct stat left;
-  struct stat right;
-  if (a->fd < 0 || b->fd < 0 || !a->regular || !b->regular) return false;
-  if (fstat(a->fd, &left) != 0 || fstat(b->fd, &right) != 0) return false;
-  return left.st_dev == right.st_dev && left.st_ino == right.st_ino;
-}
-
 // ---- writing ------------------------------------------------------------------------------------
 
 /// Drop the unfinished line a failure left behind: what is on the disk stays readable.
@@ -242,6 +241,23 @@ static void drop_tail(Output* output) {
   if (ftruncate(output->fd, (off_t)(output->offset - output->tail)) != 0) return;
   output->offset -= output->tail;
   output->tail = 0;
+}
+
+static SltStatus write_bytes(void* user, const char* data, size_t length) {
+  Output* output = user;
+  while (length > 0) {
+    ssize_t written = write(output->fd, data, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      output->error = errno;
+      drop_tail(output);
+      return SLT_ERR_IO;
+    }
+    count_written(output, data, (size_t)written);
+    data += written;
+    length -= (size_t)written;
+  }
+  return SLT_OK;
 }
 
 /// What was there makes room for what was kept back.
@@ -259,25 +275,14 @@ static SltStatus begin_late(Output* output) {
 SltStatus output_write(void* user, const char* data, size_t length) {
   Output* output = user;
   if (output->error) return SLT_ERR_IO;
+  if (output->terminal) return stdout_write_text(&output->seen, data, length);
   if (output->late && !output->held) {
     output->held = calloc(length + 1, 1);
     if (output->held) memcpy(output->held, data, length);
     return output->held ? SLT_OK : SLT_ERR_NOMEM;
   }
   if (output->late && begin_late(output) < 0) return SLT_ERR_IO;
-  while (length > 0) {
-    ssize_t written = write(output->fd, data, length);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      output->error = errno;
-      drop_tail(output);
-      return SLT_ERR_IO;
-    }
-    count_written(output, data, (size_t)written);
-    data += written;
-    length -= (size_t)written;
-  }
-  return SLT_OK;
+  return write_bytes(output, data, length);
 }
 
 FILE* line_open(OutputLine* line, Output* output) {
@@ -301,6 +306,7 @@ void line_close(OutputLine* line) {
 static void put_in_place(Output* output) {
   if (!output->error && rename(output->fresh, output->target) != 0) output->error = errno;
   if (output->error) unlink(output->fresh);
+  if (!output->error && !output->again && !inputs_add(output->target)) output->error = ENOMEM;
 }
 
 void output_close(Output* output) {
@@ -336,12 +342,16 @@ void output_leave(const Output* output) {
   }
 }
 
+uint64_t output_row_count(const Output* output) {
+  uint64_t above = !output->csv ? 0 : output->units ? 2 : 1;
+  return output->lines > above ? output->lines - above : 0;
+}
+
 int output_report(const Output* output, const char* what) {
   if (!output->error) return CLI_DONE;
   if (output->error == EPIPE) return CLI_PIPE;
   bool to_stdout = strcmp(output->path, "-") == 0;
-  unsigned long long lines = output->lines;
-  if (strcmp(what, "rows") == 0) lines -= lines < output->headers ? lines : output->headers;
+  unsigned long long lines = output_row_count(output);
   cli_error("cannot write %s: %s", to_stdout ? "to standard output" : output->path,
             strerror(output->error));
   if (output->whole) {

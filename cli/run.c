@@ -295,8 +295,8 @@ static int open_outputs(Run* run) {
       cli_hint("`-o %s` overwrites it, another name keeps it", run->default_csv);
       return CLI_USAGE;
     }
-    const char* others[] = {o->events, o->plot, o->report};
-    for (int i = 0; i < 3; i++) {
+    const char* others[] = {o->events, o->plot, o->report, o->graph, o->checkpoint};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
       if (!others[i] || !files_are_same(others[i], run->default_csv)) continue;
       cli_error("the rows would go to %s, which is already in use here", run->default_csv);
       cli_hint("choose another file for them with -o");
@@ -307,13 +307,11 @@ static int open_outputs(Run* run) {
   run->csv.whole = o->format.whole;
   run->csv.packed = !o->format.continues;
   run->csv.csv = o->format.id == SLT_FORMAT_CSV;
-  run->csv.headers = !run->csv.csv ? 0 : o->units ? 2 : 1;
+  run->csv.units = o->units;
   run->events.path = o->events;
+  run->events.csv = o->events && path_ends_with(o->events, ".csv");
   if (o->resume) return continue_outputs(run);
-  if (!output_open(&run->csv) || !output_open(&run->events)) return CLI_USAGE;
-  if (!outputs_are_same(&run->csv, &run->events)) return CLI_DONE;
-  cli_error("%s and %s are the same file", run->csv.path, run->events.path);
-  return CLI_USAGE;
+  return output_open(&run->csv) && output_open(&run->events) ? CLI_DONE : CLI_USAGE;
 }
 
 // ---- checkpoints --------------------------------------------------------------------------------
@@ -452,8 +450,7 @@ static void on_row(void* user, double t) {
 static uint64_t rows_in_file(const Run* run) {
   bool counted = run->csv.csv || run->options.format.id == SLT_FORMAT_JSON_LINES;
   if (!counted || !run->csv.path) return slt_recorder_row_count(run->recorder);
-  uint64_t headers = run->csv.headers;
-  return run->csv.lines > headers ? run->csv.lines - headers : 0;
+  return output_row_count(&run->csv);
 }
 
 /// Where the rows of an unfinished run are.
@@ -727,7 +724,6 @@ static int run_command(bool explain, int argc, char** argv) {
   free(run.title);
   free(run.stop_text);
   source_close(&run.source);
-  inputs_clear();
   run_options_clear(&run.options);
   return exit;
 }
@@ -742,5 +738,7 @@ int command_run(int argc, char** argv) {
 }
 
 int command_explain_run(int argc, char** argv) {
-  return run_command(true, argc, argv);
+  int exit = run_command(true, argc, argv);
+  inputs_clear();
+  return exit;
 }

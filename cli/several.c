@@ -82,14 +82,14 @@ static int run_one(int argc, char** argv, const int* places, int count, int whic
 
 /// All of them, whatever becomes of one; the status is that of the first that failed.
 static int run_all(int argc, char** argv, const int* places, int count, RunFn* run) {
-  if (count < 2) return run(argc, argv);
-  int exit = CLI_DONE;
-  for (int i = 0; i < count; i++) {
+  int exit = count < 2 ? run(argc, argv) : CLI_DONE;
+  for (int i = 0; i < count && count > 1; i++) {
     int one = run_one(argc, argv, places, count, i, run);
     if (exit == CLI_DONE) exit = one;
     if (one == CLI_INTERRUPTED || one == CLI_TERMINATED || one == CLI_PIPE || one == CLI_USAGE)
       break;
   }
+  inputs_clear();
   return exit;
 }
 

@@ -119,9 +119,7 @@ void summary_write(FILE* out, const RunSummary* summary) {
   print_wall(out, summary->wall);
   pace_print(out, summary->pace, "rows were");
   print_file(out, "rows", summary->rows, summary->csv);
-  const char* path = summary->events->path;
-  bool heading = path && path_ends_with(path, ".csv") && summary->events->lines > 0;
-  print_file(out, "records", summary->events->lines - heading, summary->events);
+  print_file(out, "records", output_row_count(summary->events), summary->events);
   if (summary->plot && strcmp(summary->plot, "-") != 0) {
     cli_print(out, "  picture      %s\n", summary->plot);
   }

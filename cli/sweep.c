@@ -272,8 +272,10 @@ static SltStatus write_trajectory(SweepCommand* c, const SltSweepRow* row) {
   char path[1200];
   snprintf(path, sizeof path, "%.1000s/member-%llu.csv", c->trajectories,
            (unsigned long long)row->member);
-  Output out = {.path = path, .fd = -1, .csv = true};
-  if (!output_open(&out)) return SLT_ERR_IO;
+  // their names differ: only files that were read can be in the way, and nobody counts a million of
+  // them
+  Output out = {.path = path, .fd = -1, .csv = true, .again = true};
+  if (!inputs_spare(path) || !output_open(&out)) return SLT_ERR_IO;
   SltSim* sim = NULL;
   SltRecorder* recorder = NULL;
   const char* bad = NULL;

@@ -141,8 +141,9 @@ static FmuFile* open_file(const char* path, const struct stat* info, char* probl
 /// The file unpacked; NULL with a problem.
 static const FmuFile* find_file(FmuHost* host, const char* path, char* problem, size_t size) {
   struct stat info;
-  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
-    snprintf(problem, size, "there is no such file");
+  bool there = stat(path, &info) == 0;
+  if (!there || !S_ISREG(info.st_mode)) {
+    snprintf(problem, size, "%s", there ? "it is no regular file" : "there is no such file");
     return NULL;
   }
   pthread_mutex_lock(&host->lock);

@@ -184,12 +184,27 @@ SltCompareOptions slt_compare_options(void) {
       .tol = 1e-6, .abs_tol = 0.0, .time_tol = (double)NAN, .cookie = COMPARE_COOKIE};
 }
 
-static uint32_t find_column(const SltTable* table, const char* name) {
+/// The column of this name that has `before` others of it before it.
+static uint32_t find_nth_column(const SltTable* table, const char* name, uint32_t before) {
   uint32_t count = slt_table_column_count(table);
   for (uint32_t i = 0; i < count; i++) {
-    if (strcmp(slt_table_column_name(table, i), name) == 0) return i;
+    if (strcmp(slt_table_column_name(table, i), name) == 0 && before-- == 0) return i;
   }
   return UINT32_MAX;
+}
+
+static uint32_t find_column(const SltTable* table, const char* name) {
+  return find_nth_column(table, name, 0);
+}
+
+/// The column that stands for column `i` of another table: a name that is there twice means the
+/// first and the second one, as a model's own `time` behind the time.
+static uint32_t find_partner(const SltTable* table, const SltTable* other, uint32_t i) {
+  const char* name = slt_table_column_name(table, i);
+  uint32_t before = 0;
+  for (uint32_t k = 0; k < i; k++)
+    before += strcmp(slt_table_column_name(table, k), name) == 0;
+  return find_nth_column(other, name, before);
 }
 
 /// Rows with a number; `gaps`: those without one too.
@@ -243,8 +258,8 @@ SltStatus slt_compare_tables(const SltTable* a, const SltTable* b, const SltComp
   uint32_t compared = 0;
   for (uint32_t i = 0; i < slt_table_column_count(a); i++) {
     const char* name = slt_table_column_name(a, i);
-    uint32_t k = find_column(b, name);
-    if (k == UINT32_MAX || strcmp(name, "time") == 0) continue;
+    uint32_t k = find_partner(a, b, i);
+    if (k == UINT32_MAX || i == find_column(a, "time")) continue;
     Course first = {0};
     Course second = {0};
     bool numbers[2];

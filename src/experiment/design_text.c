@@ -113,11 +113,15 @@ static SltStatus take_column(const Cursor* c, const SltTable* table, const char*
                              DesignAxis* axis) {
   uint32_t rows = slt_table_row_count(table);
   uint32_t k = 0;
-  while (k < slt_table_column_count(table) && strcmp(slt_table_column_name(table, k), column) != 0)
-    k++;
-  if (k == slt_table_column_count(table)) {
-    return problem_set(c->problem, SLT_ERR_NOT_FOUND, NULL, "the file has no column `%.100s`",
-                       column);
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
+    if (strcmp(slt_table_column_name(table, i), column) != 0) continue;
+    k = i;
+    found++;
+  }
+  if (found != 1) {
+    return problem_set(c->problem, found ? SLT_ERR_ARGUMENT : SLT_ERR_NOT_FOUND, NULL,
+                       "the file has %s column `%.100s`", found ? "more than one" : "no", column);
   }
   SLT_TRY(table_check_numbers(table, k, c->problem));
   axis->values = malloc((rows + (size_t)1) * sizeof *axis->values);

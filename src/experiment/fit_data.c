@@ -107,6 +107,7 @@ static uint64_t count_numbers(const FitSet* set, const FitColumn* column) {
 SltStatus table_check_numbers(const SltTable* table, uint32_t column, SltProblem* problem) {
   for (uint32_t i = 0; i < slt_table_row_count(table); i++) {
     const char* text = slt_table_text(table, i, column);
+    if (isinf(slt_table_value(table, i, column))) text = "Inf";
     if (!text || !text[0]) continue;
     return problem_set(problem, SLT_ERR_ARGUMENT, "leave cells empty that have no number",
                        "row %u of column `%.80s` is `%.40s`, which is no number", i + 1,

@@ -77,17 +77,26 @@ typedef struct DataReader {
   uint32_t line;  // 1-based
 } DataReader;
 
-static Str trim(Str s) {
-  while (s.length && (s.data[0] == ' ' || s.data[0] == '\t' || s.data[0] == '"')) {
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+static Str trim_blanks(Str s) {
+  while (s.length && is_blank(s.data[0])) {
     s.data++;
     s.length--;
   }
-  while (s.length) {
-    char c = s.data[s.length - 1];
-    if (c != ' ' && c != '\t' && c != '\r' && c != '"') break;
+  while (s.length && is_blank(s.data[s.length - 1])) {
     s.length--;
   }
   return s;
+}
+
+/// Without blanks, and without the quotes around it: one alone is the rest of a cell that was cut.
+static Str trim(Str s) {
+  s = trim_blanks(s);
+  bool quoted = s.length >= 2 && s.data[0] == '"' && s.data[s.length - 1] == '"';
+  return quoted ? trim_blanks((Str){s.data + 1, s.length - 2}) : s;
 }
 
 /// Next line that is neither empty nor a comment.
@@ -163,13 +172,16 @@ static bool cell_number(const DataTable* table, Str cell, char* decimal, double*
   return cell.length && number_read(cell, true, value) == cell.length && isfinite(*value);
 }
 
-/// The column with this heading; 0 when there is none.
-static uint32_t find_column(Str heading, char separator, Str name) {
+/// How many columns have this heading, and the last one of them.
+static uint32_t find_column(Str heading, char separator, Str name, uint32_t* column) {
+  uint32_t count = 0;
   Str cell;
   for (uint32_t k = 1; cell_of(heading, separator, k, &cell); k++) {
-    if (str_equal(cell, name)) return k;
+    if (!str_equal(cell, name)) continue;
+    *column = k;
+    count++;
   }
-  return 0;
+  return count;
 }
 
 /// A cell of a row as a number; what is wrong with it, or NULL.
@@ -229,8 +241,13 @@ static bool read_rows(Lower* l, DataReader* r, const DataOptions* options, Span 
     }
     bool heading = first && (table->column == 0 || is_heading(table, line));
     if (heading && table->column == 0) {
-      table->column = find_column(line, table->separator, options->column_name);
-      if (table->column == 0) break;
+      uint32_t found = find_column(line, table->separator, options->column_name, &table->column);
+      if (found > 1) {
+        lower_report(l, DIAG_E0212, options->column_span, "the file has %u columns '%.*s'", found,
+                     STR_ARGS(options->column_name));
+        return false;
+      }
+      if (found == 0) break;
     }
     const char* wrong = heading ? NULL : read_row(l, table, line);
     if (!wrong) continue;

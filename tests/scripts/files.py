@@ -6,6 +6,7 @@ import glob
 import gzip
 import json
 import os
+import pty
 import resource
 import shutil
 import subprocess
@@ -120,6 +121,31 @@ class Inputs(cli_case.CliCase):
             self.assertEqual(file.read(), before)
         self.good(*go_on, "--checkpoint", "c")
 
+    def test_outputs_of_one_command(self):
+        """Two outputs that lead to one file are refused, by whatever names, before anything is written."""
+        os.makedirs(self.path("a"))
+        self.write("a/ball.lisma", cli_case.BALL)
+        os.symlink("later.csv", self.path("link.csv"))
+        os.symlink("link.csv", self.path("again.csv"))
+        for outputs in (["--checkpoint", "ball.csv"], ["-o", "later.csv", "--events", "again.csv"],
+                        ["-o", "link.csv", "--checkpoint", "sub/../later.csv"], ["-o", "later.csv", "--checkpoint", "link.csv"]):
+            os.makedirs(self.path("sub"), exist_ok=True)
+            self.fails(2, "run", "ball.lisma", "-q", *outputs)
+            self.assertFalse(os.path.exists(self.path("later.csv")), outputs)
+            self.assertFalse(os.path.exists(self.path("ball.csv")), outputs)
+        # two models of one name: the rows of the first one stay
+        self.fails(2, "run", "ball.lisma", "a/ball.lisma", "-q", "--set", "h=3", says="read or written here")
+        self.assertTrue(self.read("ball.csv").splitlines()[1].startswith("0,3,"))
+        # what stands on standard output is in a file too
+        with open(self.path("r.csv"), "wb") as rows:
+            self.fails(2, "run", "ball.lisma", "-q", "-o", "r.csv", "--events", "-", stdout=rows, says="standard output")
+        with open(self.path("r.csv"), "ab") as rows:
+            self.good("run", "ball.lisma", "m.lisma", "-q", "-o", "-", stdout=rows)
+        self.assertEqual(self.read("r.csv").count("time,"), 2)
+        os.symlink("s.csv", self.path("s.svg"))
+        self.fails(2, "sweep", "ball.lisma", "-q", "--vary", "h=1,2", "-m", "end(y)", "-o", "s.csv", "--plot", "s.svg")
+        self.assertTrue(self.read("s.csv").startswith("member,"))
+
     def test_other_files_are_not_taken_for_inputs(self):
         self.write("copy.csv", self.read("profile.csv"))
         self.good("run", "m.lisma", "-q", "-o", "copy.csv")
@@ -176,7 +202,8 @@ class Safety(cli_case.CliCase):
         os.mkfifo(self.path("pipe"))
 
     def strange(self):
-        return [self.path("pipe"), "/dev/zero", "/dev/tty", "/dev/stdin", "/dev/null", self.folder]
+        # the last but one says it is regular, and waits for messages of the kernel
+        return [self.path("pipe"), "/dev/zero", "/dev/tty", "/dev/stdin", "/dev/null", "/proc/kmsg", self.folder]
 
     def test_data(self):
         for name in self.strange():
@@ -344,10 +371,18 @@ class Whole(cli_case.CliCase):
         result = self.saltus("run", "m.lisma", "-q", "-o", "r.csv", "--samples", "100000",
                              preexec_fn=limit_files(200000))
         self.assertEqual(result.status, 3)
-        said = int(result.err.split("hint: ")[1].split()[0])
-        lines = self.read("r.csv")
-        self.assertTrue(lines.endswith("\n"))
-        self.assertEqual(said, lines.count("\n") - 1)
+        self.assertEqual(self.said(result), self.read("r.csv").count("\n") - 1)
+        result = self.saltus("run", "m.lisma", "-q", "-o", "r.csv", "--samples", "100000", "--units",
+                             preexec_fn=limit_files(200000))
+        self.assertEqual(self.said(result), self.read("r.csv").count("\n") - 2)
+        result = self.saltus("sweep", "ball.lisma", "-q", "--vary", "h=1:2:500", "-m", "end(y)", "-o", "r.csv",
+                             "--until", "0.1", preexec_fn=limit_files(4096))
+        self.assertEqual(self.said(result), self.read("r.csv").count("\n") - 1)
+
+    def said(self, result):
+        self.assertEqual(result.status, 3, result.err)
+        self.assertTrue(self.read("r.csv").endswith("\n"))
+        return int(result.err.split("hint: ")[1].split()[0])
 
     def test_links_and_permissions(self):
         self.write("real.mat", "old")
@@ -430,11 +465,31 @@ class Numbers(cli_case.CliCase):
         for text, says in (("t;v\n0;10\n1;1.234,5\n", "not a number"), ("t;v\n0;1.5\n1;15,5\n", "mixed"),
                            ("t,v\n0,10\n1,15,5\n", "more cells"), ("t,v,w\n0,10,1\n1,15\n", "fewer cells"),
                            ("0;10\n1,5\n2;3\n", "fewer cells"), ("t;v\n0;10\n1;1,234,5\n", "not a number"),
+                           ("t,v\n0,10\n1,\"15\n", "not a number"), ("t,v\n0,10\n1,15\"\n", "not a number"),
                            ("t,v\n0,10\n1;15\n", "fewer cells"), ("t;v\n0;10\n1;15;\n", "more cells")):
             result = self.value(text)
             self.assertEqual(result.status, 1, f"{text!r}: {result.out[-80:]}")
             self.assertIn("E0212", result.err)
             self.assertIn(says, result.err, text)
+
+    def test_columns_of_one_name(self):
+        self.write("t.csv", 't,v,"v"\n0,1,2\n1,2,3\n')
+        self.write("m.lisma", 'data p = "t.csv", v;\nx = table(p, time);\n')
+        self.fails(1, "check", "m.lisma", says=["E0212", "2 columns 'v'"])
+        self.fails(2, "sweep", "ball.lisma", "-q", "--vary", "h~empirical(t.csv, v)", "--sample", "random", "2", "-m", "end(y)",
+                   says="more than one column `v`")
+        self.write("u.csv", "time,v,v\n0,1,2\n1,2,3\n")
+        self.assertNotIn("differs", self.good("compare", "u.csv", "u.csv").out)
+        self.write("w.csv", "time,v,v\n0,1,2\n1,2,4\n")
+        result = self.fails(1, "compare", "u.csv", "w.csv")
+        self.assertEqual([line.split()[-1] for line in result.out.splitlines()[1:3]], ["same", "differs"])
+
+    def test_what_cannot_be_fitted(self):
+        self.write("m.lisma", "const k = 1; x' = -k*x; x(t0) = 1;\n")
+        self.write("d.csv", "time,x\n0,1\n1,\n2,nan\n3,0.05\n")
+        self.good("fit", "m.lisma", "-q", "--data", "d.csv", "--params", "k")
+        self.write("d.csv", "time,x\n0,1\n1,Inf\n")
+        self.fails(2, "fit", "m.lisma", "-q", "--data", "d.csv", "--params", "k", says="row 2 of column `x` is `Inf`")
 
     def test_tables_of_rules(self):
         shutil.copy(os.path.join(SOURCE, "models", "rules", "hoop.rules.md"), self.path("hoop.rules.md"))
@@ -468,6 +523,19 @@ class Terminals(cli_case.CliCase):
                 shown = result.out + result.err
                 for character in "\x1b\x07\x9b\u202e\u2066\x08\x7f":
                     self.assertNotIn(character, shown, f"{command} {evil!r}")
+
+    def test_rows_on_a_terminal(self):
+        """Data are written as they are, unless they are shown."""
+        self.write("m.lisma", "`a\x1b[31mé` = time;\nexperiment { end = 1; }\n")
+        command = ["run", "m.lisma", "-q", "-o", "-", "--samples", "1"]
+        self.assertIn("a\x1b[31mé", self.good(*command).out)
+        master, slave = pty.openpty()
+        with self.popen(*command, stdout=slave) as process:
+            os.close(slave)
+            self.assertEqual(process.wait(timeout=60), 0)
+        shown = os.read(master, 65536).decode()
+        os.close(master)
+        self.assertEqual(shown.splitlines(), ["time,a?[31mé", "0,0", "1,1"])
 
     def test_letters_stay(self):
         self.write("m.lisma", "`длина 中 é` = time;\nstate `конец` [time >= 1] { stop \"готово\"; } from init;\n")
