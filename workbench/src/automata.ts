@@ -2,6 +2,8 @@
 //
 // The graph of the automata as the engine draws it, with the states at the cursor lit.
 import { make } from "./dom";
+import { Engine } from "./engine";
+import { emptyNote, Panel } from "./panels";
 import { Run } from "./session";
 
 export interface AutomataHost {
@@ -9,20 +11,39 @@ export interface AutomataHost {
   readonly cursor: number | null;
 }
 
-export class Automata {
-  readonly element = make("div", { class: "graph" });
+export class Automata implements Panel {
+  readonly element = make("div", { class: "graph", tabindex: 0 });
 
-  constructor(private readonly host: AutomataHost) {}
+  constructor(private readonly engine: Engine, private readonly host: AutomataHost) {}
+
+  show(): void {
+    void this.engine.ask({ op: "graph" }).then(
+      ({ json }) => this.take(json.text),
+      () => this.element.replaceChildren(emptyNote("This model has neither automata nor switches.")),
+    );
+  }
+
+  modelChanged(): void {
+    this.show();
+  }
+
+  runChanged(run: Run): void {
+    if (!run.unfinished) this.show();
+  }
+
+  cursorMoved(): void {
+    this.light();
+  }
 
   /** The engine's drawing, as SVG. */
-  take(svg: string): void {
+  private take(svg: string): void {
     const drawing = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
     this.element.replaceChildren(document.importNode(drawing, true));
     this.light();
   }
 
   /** The states at the cursor, or now. */
-  light(): void {
+  private light(): void {
     const run = this.host.run;
     if (!run) return;
     const row = Math.max(0, run.rows.find(this.host.cursor ?? run.t, true) - 1);

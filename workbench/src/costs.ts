@@ -3,6 +3,7 @@
 // What a run has cost and where: steps and why they were short, what fired most often, and what became of the energy.
 import { make, short } from "./dom";
 import { eventText } from "./events";
+import { Panel } from "./panels";
 import { ENERGY, EventRecord, Run, STEP } from "./session";
 import { say } from "./words";
 
@@ -30,10 +31,14 @@ function shortest(run: Run): { from: number; to: number; step: number }[] {
   return parts.sort((a, b) => a.step - b.step);
 }
 
-export class Costs {
+export class Costs implements Panel {
   readonly element = make("div", { class: "costs", tabindex: 0 });
 
   constructor(private readonly host: CostsHost) {}
+
+  runChanged(): void {
+    this.show();
+  }
 
   show(): void {
     const run = this.host.run;

@@ -21,6 +21,11 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** One of several buttons of which one is chosen. */
+export function tab(label: string, selected: boolean, action: () => void): HTMLElement {
+  return make("button", { role: "tab", "aria-selected": String(selected), click: action }, label);
+}
+
 export function byId<T extends HTMLElement>(id: string): T {
   const element = document.getElementById(id);
   if (!element) throw new Error(`the page has no #${id}`);

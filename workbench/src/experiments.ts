@@ -5,6 +5,7 @@
 import { byId, download, make, short } from "./dom";
 import { Engine } from "./engine";
 import { quoteName } from "./expression";
+import { Panel } from "./panels";
 import { Run, Session, Values } from "./session";
 import { count, say } from "./words";
 
@@ -59,7 +60,7 @@ const ABOUT: Record<Kind, string> = {
   fit: "Constants are found with which the run comes closest to measured rows.",
 };
 
-export class Experiments {
+export class Experiments implements Panel {
   readonly element = make("div", { class: "experiments" });
   private kind: Kind = "sweep";
   private readonly form = make("form", { class: "experiment-form" });
@@ -81,6 +82,10 @@ export class Experiments {
       void this.start();
     });
     new ResizeObserver(() => this.draw()).observe(this.result);
+  }
+
+  runChanged(_run: Run, another: boolean): void {
+    if (another) this.show();
   }
 
   /** Another model: what was found is no longer about it. */

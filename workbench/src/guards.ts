@@ -2,8 +2,9 @@
 //
 // The conditions of a model at the cursor: which transitions could be taken from here, which of their conditions hold, how
 // far the others are from it, and how near they came while the automaton was where it is.
-import { make, short } from "./dom";
+import { make, quiet, short } from "./dom";
 import { margin } from "./expression";
+import { Panel } from "./panels";
 import { Run } from "./session";
 import { tellConditions } from "./situations";
 import { say } from "./words";
@@ -23,12 +24,18 @@ function stay(run: Run, column: number, row: number): [number, number] {
   return [states.equalUpTo(row, -1), states.equalUpTo(row, 1) - 1];
 }
 
-export class Guards {
+export class Guards implements Panel {
   readonly element = make("div", { class: "guards", tabindex: 0 });
 
   private known = { rows: null as Run["rows"] | null, length: 0, best: new Map<string, number>() }; // rows where conditions came nearest
 
   constructor(private readonly host: GuardsHost) {}
+
+  runChanged(): void {
+    this.show();
+  }
+
+  readonly cursorMoved = quiet(40, () => this.show());
 
   show(): void {
     const run = this.host.run;

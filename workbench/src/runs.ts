@@ -4,6 +4,7 @@
 import { DASHES } from "./chart";
 import { make, short } from "./dom";
 import { eventText } from "./events";
+import { Panel } from "./panels";
 import { EventRecord, Run } from "./session";
 import { count, say } from "./words";
 
@@ -63,10 +64,14 @@ export function parting(a: Run, b: Run): number {
   return -1;
 }
 
-export class Runs {
+export class Runs implements Panel {
   readonly element = make("div", { class: "runs", tabindex: 0 });
 
   constructor(private readonly host: RunsHost) {}
+
+  runChanged(): void {
+    this.show();
+  }
 
   show(): void {
     const { run, kept } = this.host;

@@ -2,6 +2,8 @@
 //
 // What each mode of a model computes and in which order; the mode at the cursor is open, the others are folded.
 import { make } from "./dom";
+import { Engine } from "./engine";
+import { emptyNote, Panel } from "./panels";
 import { Run } from "./session";
 import { say } from "./words";
 
@@ -15,14 +17,25 @@ function statesOf(head: string): [string, string][] {
   return [...head.matchAll(/(`[^`]*`|[^\s,=]+)=(`[^`]*`|[^\s,]+)/g)].map((m) => [m[1].replaceAll("`", ""), m[2].replaceAll("`", "")]);
 }
 
-export class Structure {
+export class Structure implements Panel {
   readonly element = make("div", { class: "structure", tabindex: 0 });
   private modes: { states: [string, string][]; fold: HTMLDetailsElement }[] = [];
 
-  constructor(private readonly host: StructureHost) {}
+  constructor(private readonly engine: Engine, private readonly host: StructureHost) {}
+
+  show(): void {
+    void this.engine.ask({ op: "structure" }).then(
+      ({ json }) => this.take(json.text),
+      () => this.element.replaceChildren(emptyNote("There is no model to look at.")),
+    );
+  }
+
+  modelChanged(): void {
+    this.show();
+  }
 
   /** The text of `saltus explain`. */
-  take(text: string): void {
+  private take(text: string): void {
     const [head, ...blocks] = text.split(/\n(?=mode )/);
     this.modes = blocks.map((block) => {
       const [title, ...lines] = block.split("\n");
@@ -30,11 +43,11 @@ export class Structure {
       return { states: statesOf(title), fold };
     });
     this.element.replaceChildren(make("p", { class: "told" }, head.split("\n").slice(1).join(" ").trim()), ...this.modes.map((m) => m.fold));
-    this.show();
+    this.cursorMoved();
   }
 
   /** Open the mode at the cursor. */
-  show(): void {
+  cursorMoved(): void {
     const { run, cursor } = this.host;
     if (!run || !run.rows.length) return;
     const row = Math.max(0, run.rows.find(cursor ?? run.t, true) - 1);

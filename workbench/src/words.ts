@@ -40,6 +40,7 @@ const russian: Record<string, string> = {
   "Run the model to see its events.": "Запустите модель, чтобы увидеть события.",
   "The run has no events.": "В прогоне нет событий.",
   "This model has neither automata nor switches.": "В модели нет ни автоматов, ни переключений.",
+  "There is no model to look at.": "Нет модели, на которую можно смотреть.",
   "drag a variable into a chart": "перетащите переменную на график",
   "horizontal axis": "горизонтальная ось",
   time: "время",

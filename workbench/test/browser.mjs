@@ -14,7 +14,7 @@ import { chromium } from "playwright-core";
 const root = process.env.SALTUS_SOURCE ?? dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const program = process.env.SALTUS ?? join(root, "build/release/saltus");
 const pictures = process.env.SALTUS_PICTURES;
-const only = process.argv[2];
+const only = new RegExp(process.argv[2] ?? ""); // names of tests
 const PATIENCE = 30000;
 if (pictures) mkdirSync(pictures, { recursive: true });
 
@@ -1133,7 +1133,7 @@ const wanted = process.env.SALTUS_FORM; // "serve" or "page": only that one
 const forms = [wanted === "page" ? null : await serve(folder), wanted === "serve" ? null : fromDisk()];
 for (const form of forms.filter(Boolean)) {
   for (const [name, test] of Object.entries(tests)) {
-    if (only && !name.includes(only)) continue;
+    if (!only.test(name)) continue;
     const bench = await newPage(browser, form);
     try {
       await test(bench);

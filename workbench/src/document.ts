@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// The model that is open: where it is kept, what of its text is not saved, and saving it.
+import { askText, toast } from "./dialogs";
+import { byId } from "./dom";
+import { lasting } from "./memory";
+import { Store } from "./store";
+import { say } from "./words";
+
+export class OpenModel {
+  path = "";
+  private savedText = "";
+  private version: string | null = null;
+  private replaced = ""; // the file that the next saving may replace, whoever wrote it
+
+  constructor(private readonly store: Store, private readonly text: () => string) {}
+
+  get isTables(): boolean {
+    return this.path.endsWith(".rules.md");
+  }
+
+  get isSaved(): boolean {
+    return this.text() === this.savedText;
+  }
+
+  /** Another model is shown. */
+  take(path: string, text: string, version: string | null): void {
+    this.path = path;
+    this.version = version;
+    this.replaced = "";
+    this.savedText = text;
+    lasting.set("saltus.last", path);
+  }
+
+  /** What is in the store differs from what is shown. */
+  differsFrom(saved: string): void {
+    this.savedText = saved;
+    this.showName();
+  }
+
+  keepDraft(): void {
+    if (this.isSaved) this.store.dropDraft(this.path);
+    else if (!this.store.keepDraft(this.path, this.text())) toast(say("The browser has no room left: save the text to keep it."));
+  }
+
+  showName(): void {
+    const name = byId("model-name");
+    name.textContent = this.path.replace(/.*\//, "");
+    name.title = this.path;
+    name.classList.toggle("dirty", !this.isSaved);
+  }
+
+  /** Where the text is to be saved, asked for where the present place is not the user's; null: nowhere. */
+  private async place(): Promise<{ path: string; version: string | null } | null> {
+    const given = this.path.startsWith("gallery/") || this.path.startsWith("linked.") || (this.path.startsWith("models/") && !this.store.hasFolder);
+    if (!given) return { path: this.path, version: this.version };
+    const name = await askText("Save", "name of the model", this.path.replace(/.*\//, ""));
+    if (!name) return null;
+    const path = /\.(lisma|rules\.md)$/.test(name) ? name : name + (this.isTables ? ".rules.md" : ".lisma");
+    return { path, version: "" };
+  }
+
+  /** Save; the path when it is another one than before. */
+  async save(): Promise<string | null> {
+    const place = await this.place();
+    if (!place) return null;
+    const text = this.text();
+    const result = await this.store.save(place.path, text, this.replaced === place.path ? null : place.version).catch((error: Error) => error);
+    if (result instanceof Error) {
+      toast(say(result.message));
+      return null;
+    }
+    this.replaced = result === "changed" ? place.path : "";
+    if (result === "changed") {
+      toast(say("The file was changed elsewhere. Save again to replace it."));
+      return null;
+    }
+    this.store.dropDraft(this.path);
+    this.savedText = text;
+    this.version = result.version;
+    const moved = place.path !== this.path;
+    this.path = place.path;
+    lasting.set("saltus.last", this.path);
+    this.showName();
+    toast(say("Saved."));
+    return moved ? this.path : null;
+  }
+}

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: MIT
+//
+// The workbench: puts the parts of the page together.
+import { Commands } from "./commands";
+import { askControl, controlEdit } from "./controls";
+import { Desk } from "./desk";
+import { askText, leaveByPress, showHelp, toast } from "./dialogs";
+import { OpenModel } from "./document";
+import { byId, make, quiet, short, tab } from "./dom";
+import { Editor } from "./editor";
+import { openEngine, ServedEngine } from "./engine";
+import { eventText } from "./events";
+import { Exporter } from "./exporting";
+import { allCommands } from "./keys";
+import { readLink, writeLink } from "./link";
+import { readView, View } from "./looking";
+import { Manual } from "./manual";
+import { lasting } from "./memory";
+import { showMessages } from "./messages";
+import { ModelMenu } from "./models";
+import { Model } from "./session";
+import { listenToSplitter } from "./splitter";
+import { firstGiven, Store } from "./store";
+import { Tables } from "./tables";
+import { Toolbar } from "./toolbar";
+import { Tour, TourView } from "./tour";
+import { Watch } from "./watch";
+import { count, getLanguage, say, setLanguage } from "./words";
+
+const FIRST_MODEL = "gallery/ball.lisma";
+const PATIENCE = 1500; // ms without an answer after which the page says so
+
+export class Workbench extends Desk {
+  private readonly store: Store;
+  private readonly editor: Editor;
+  private readonly model: OpenModel;
+  private readonly tables: Tables;
+  private readonly toolbar: Toolbar;
+  private readonly exporter: Exporter;
+  private readonly menu: ModelMenu;
+  private readonly manual = new Manual(byId("manual"));
+  private readonly tour = new Tour(this);
+  private readonly commands = new Commands(() => this.allCommands());
+  private readonly watched: ServedEngine | null; // not null: a program in C is looked at
+  private view: "text" | "tables" = "text";
+  private opening = 0; // counts models that were asked for: the last one is shown
+  private requested = { path: "", text: "" }; // what the session was given last
+
+  constructor() {
+    const { engine, server, watches } = openEngine();
+    const store = new Store(server);
+    super(engine, store);
+    this.store = store;
+    this.watched = watches ? server : null;
+    this.editor = new Editor(byId("editor"), engine, {
+      onText: () => this.onText(),
+      onMessages: () => this.onMessages(),
+      ask: (old) => askText("Rename", "new name", old),
+      run: () => this.restart(),
+    });
+    this.model = new OpenModel(this.store, () => this.editor.text);
+    this.tables = new Tables(byId("tables"), this.editor, engine, (path) => this.openModel(path));
+    this.exporter = new Exporter(engine, this);
+    this.menu = new ModelMenu(this.store, this);
+    this.toolbar = new Toolbar(this.session, this, {
+      run: () => this.restart(), live: () => this.playOrPause(), back: () => this.toEvent(-1), next: () => this.toEvent(1),
+      save: () => void this.save(), keep: () => this.keepRun(), export: () => this.exporter.show(), share: () => void this.share(),
+      language: () => this.switchLanguage(), theme: () => this.switchTheme(), help: () => this.showHelp(),
+    });
+    this.setTheme(lasting.get("saltus.theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+    this.toolbar.build();
+    this.buildTabs();
+    this.panels.show("events");
+    this.listen();
+  }
+
+  // ---- beginning ---------------------------------------------------------------------------------
+
+  /** A program in C under `saltus watch`: its graphs and its animation. */
+  private watch(server: ServedEngine): void {
+    document.body.dataset.watch = "yes";
+    document.body.dataset.page = "run";
+    const status = byId("status");
+    status.textContent = say("waiting for the program");
+    const watch = new Watch(server, {
+      onWatched: (run, fresh) => {
+        this.run = run;
+        if (fresh) {
+          this.charts = run.quantities.map((q) => this.makeChart([q.name]));
+          this.placeCharts();
+        }
+        byId("stage").hidden = !watch.hasScene;
+        if (this.following) this.range = { from: run.start, to: run.end > run.start ? run.end : run.start + 1 };
+        status.textContent = `${say("running")} · t = ${short(run.t)} · ${count(run.rows.length, "row")}`;
+        this.changed();
+      },
+      onEnd: (text) => {
+        status.textContent = `${text} · t = ${short(this.run?.t ?? 0)}`;
+        this.changed();
+      },
+    });
+    this.drawing.scene = (canvas, t) => watch.draw(canvas, t);
+    void watch.follow();
+  }
+
+  async begin(): Promise<void> {
+    if (this.watched) {
+      this.watch(this.watched);
+      return;
+    }
+    try {
+      const shared = await readLink(location.hash);
+      if (shared) {
+        history.replaceState(null, "", location.pathname + location.search);
+        this.session.until = shared.until;
+        await this.showModel(shared.path, shared.text, "", true, () => {
+          Object.assign(this.session.set, shared.set);
+        });
+        if (shared.changes.length) await this.session.replay(shared.changes);
+        return;
+      }
+    } catch (error) {
+      this.toast(error instanceof Error ? say(error.message) : String(error));
+    }
+    const last = lasting.get("saltus.last") ?? firstGiven() ?? FIRST_MODEL;
+    await this.open(last).catch(() => this.open(FIRST_MODEL));
+  }
+
+  async open(path: string): Promise<void> {
+    const turn = ++this.opening;
+    let opened = { text: "", version: "" as string | null };
+    const draft = this.store.draft(path);
+    try {
+      opened = await this.store.open(path);
+    } catch (error) {
+      if (draft === null) throw error;
+    }
+    if (turn !== this.opening) return;
+    const restored = draft !== null && draft !== opened.text;
+    const view = readView(this.store.view(path));
+    await this.showModel(path, restored ? draft : opened.text, opened.version, false, view ? () => this.restore(view) : undefined);
+    if (turn !== this.opening - 1) return;
+    this.model.differsFrom(opened.text);
+    if (restored) this.toast(say("Unsaved work was restored."));
+  }
+
+  private async showModel(path: string, text: string, version: string | null, keep: boolean, before?: () => void): Promise<void> {
+    const turn = ++this.opening;
+    const files = this.store.beside(path);
+    await this.session.hand(files).catch(() => undefined);
+    if (turn !== this.opening) return;
+    this.model.take(path, text, version);
+    this.kept = [];
+    this.looking.clear();
+    this.run = null;
+    this.charts = [];
+    this.colours.clear();
+    this.cursor = null;
+    this.following = true;
+    this.parameters.clear();
+    this.drawing.stop();
+    this.experiments.clear();
+    this.editor.open(path, text);
+    this.tables.show(path);
+    this.setView(path.endsWith(".rules.md") ? "tables" : "text");
+    this.model.showName();
+    this.session.set = keep ? this.session.set : {};
+    if (!keep) this.session.until = null;
+    before?.();
+    this.requested = { path, text };
+    await this.session.open(path, text, files, true, this.wanted?.kept);
+  }
+
+  private restore(view: View): void {
+    this.session.set = { ...view.set };
+    this.session.until = view.until;
+    this.wanted = view;
+    this.remembered = view.charts;
+  }
+
+  // ---- what the session tells --------------------------------------------------------------------
+
+  onModel(model: Model | null, messages: { severity: string; line: number; text: string }[]): void {
+    this.refusal = model ? "" : (messages.find((m) => m.severity === "error")?.text.split("\n")[0] ?? say("failed"));
+    if (!model) {
+      this.wanted = this.remembered = null;
+      this.showStatus();
+      return;
+    }
+    this.panels.current.modelChanged?.();
+  }
+
+  onTrouble(text: string): void {
+    this.toast(say(text));
+    if (!this.run) this.refusal = say(text);
+    this.editor.reconnect();
+    this.showStatus();
+  }
+
+  protected showStatus(): void {
+    this.toolbar.update();
+    const errors = this.editor.diagnostics.filter((d) => d.severity === "error").length;
+    if (errors) this.toolbar.tell(`${say("not run")}: ${count(errors, "mistake")}`, true);
+    else if (this.engine.busy > PATIENCE) this.toolbar.tellBusy(this.engine.busy, () => void this.engine.end());
+    else if (this.refusal) this.toolbar.tell(this.refusal, true, this.refusal);
+    else if (this.run) this.toolbar.tellRun(this.run);
+  }
+
+  // ---- the text ----------------------------------------------------------------------------------
+
+  private readonly keepDraft = quiet(150, () => this.model.keepDraft());
+  private readonly compileSoon = quiet(260, () => {
+    if (this.editor.diagnostics.some((d) => d.severity === "error")) return;
+    if (this.requested.path === this.path && this.requested.text === this.editor.text) return;
+    this.requested = { path: this.path, text: this.editor.text };
+    void this.session.open(this.path, this.editor.text, this.store.beside(this.path), true);
+  });
+
+  private onText(): void {
+    // nobody waits for what an older text means
+    if (this.engine.busy > PATIENCE) void this.engine.end();
+    this.model.showName();
+    this.keepDraft();
+    this.tables.update();
+  }
+
+  /** The language server has looked at the newest text. */
+  private onMessages(): void {
+    showMessages(this.editor, () => this.setView("text"));
+    this.tables.update();
+    // what is shown is the run of an older text
+    document.body.toggleAttribute("data-stale", this.editor.diagnostics.some((d) => d.severity === "error"));
+    this.showStatus();
+    this.compileSoon();
+  }
+
+  async save(): Promise<void> {
+    const moved = await this.model.save();
+    if (moved) await this.open(moved);
+  }
+
+  // ---- sliders and buttons -----------------------------------------------------------------------
+
+  /** A slider, a switch or a gauge of the user's choice, written into the text or the tables. */
+  protected async addControl(): Promise<void> {
+    const run = this.run;
+    const control = run ? await askControl(run) : null;
+    if (!control) return;
+    if (this.model.isTables) this.tables.addRow("controls", [control.name, control.range]);
+    else this.editor.edit([controlEdit(this.editor.text, control)]);
+  }
+
+  private buildTabs(): void {
+    byId("text-tabs").replaceChildren(
+      tab(say("Text"), this.view === "text", () => this.setView("text")),
+      this.model.isTables ? tab(say("Tables"), this.view === "tables", () => this.setView("tables")) : "",
+      make("span", { class: "space" }),
+      make("button", { class: "mini", title: "Ctrl+Z", "aria-label": say("undo"), "data-do": "undo", click: () => this.editor.undo() }, "↶"),
+      make("button", { class: "mini", title: "Ctrl+Y", "aria-label": say("redo"), "data-do": "redo", click: () => this.editor.redo() }, "↷"),
+    );
+    const page = document.body.dataset.page ?? "model";
+    byId("pages").replaceChildren(
+      tab(say("Model"), page === "model", () => this.setPage("model")),
+      tab(say("Results"), page === "run", () => this.setPage("run")),
+    );
+  }
+
+  /** On a tablet one half of the page is seen: the one with this part. */
+  reveal(part: Element | null): void {
+    if (byId("left").contains(part)) this.setPage("model");
+    else if (byId("right").contains(part)) this.setPage("run");
+  }
+
+  private setPage(page: string): void {
+    document.body.dataset.page = page;
+    this.buildTabs();
+    this.changed();
+  }
+
+  private allCommands(): ReturnType<typeof allCommands> {
+    return allCommands({
+      restart: () => this.restart(), playOrPause: () => this.playOrPause(), toEvent: (by) => this.toEvent(by), goToCursor: () => this.goTo(this.cursor ?? 0),
+      save: () => void this.save(), models: () => void this.menu.toggle(), undo: () => this.undo(), redo: () => this.redo(),
+      manual: () => this.manual.open(this.topic()), palette: () => this.commands.palette(), addControl: () => void this.addControl(), keepRun: () => this.keepRun(),
+      export: () => this.exporter.show(), share: () => void this.share(), tour: () => this.tour.begin(), help: () => this.showHelp(),
+      theme: () => this.switchTheme(), language: () => this.switchLanguage(),
+      showText: () => this.setView("text"), showTables: this.model.isTables ? () => this.setView("tables") : null,
+      panels: this.panels.names, showPanel: (name) => this.panels.show(name),
+      quantities: this.run?.quantities.map((q) => q.name) ?? [], toggleChart: (name) => this.toggleChart(name), intoLastChart: (name) => this.charts.at(-1)?.add(name),
+    });
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (this.inTables(event) && (event.ctrlKey || event.metaKey) && /^[zy]$/i.test(event.key)) {
+      event.preventDefault();
+      if (event.key.toLowerCase() === "z" && !event.shiftKey) this.editor.undo();
+      else this.editor.redo();
+      return;
+    }
+    this.commands.take(event);
+  }
+
+  /** What the manual is asked about. */
+  private topic(): string {
+    if (this.panels.topic) return this.panels.topic;
+    if (this.view === "tables") return this.tables.topic() || "The tables";
+    return this.editor.topic() || "Five minutes";
+  }
+
+  private readonly followSoon = quiet(200, () => this.manual.isOpen && this.manual.follow(this.topic()));
+
+  private inTables(event: KeyboardEvent): boolean {
+    return event.target instanceof Node && byId("tables").contains(event.target);
+  }
+
+  private listen(): void {
+    addEventListener("keydown", (event) => this.onKey(event));
+    addEventListener("resize", () => this.changed());
+    addEventListener("pagehide", () => this.model.keepDraft());
+    addEventListener("beforeunload", () => this.model.keepDraft());
+    new ResizeObserver(() => this.changed()).observe(byId("charts"));
+    for (const kind of ["keyup", "pointerup", "focusin"]) {
+      document.addEventListener(kind, (event) => {
+        if (!(event.target instanceof Node) || !byId("manual").contains(event.target)) this.followSoon();
+      });
+    }
+    listenToSplitter(byId("splitter"), () => this.changed());
+    leaveByPress();
+    let waited = false;
+    setInterval(() => {
+      const waits = this.engine.busy > PATIENCE;
+      if (waits || waited) this.showStatus();
+      waited = waits;
+    }, 500);
+  }
+
+  // ---- charts ------------------------------------------------------------------------------------
+
+  goToLine(line: number | null): void {
+    if (this.model.isTables) this.tables.light(line);
+    else this.editor.light(line);
+  }
+
+  // ---- panels ------------------------------------------------------------------------------------
+
+  private setView(view: "text" | "tables"): void {
+    this.view = view;
+    document.body.dataset.view = view;
+    byId("editor").hidden = view !== "text";
+    byId("tables").hidden = view !== "tables";
+    this.buildTabs();
+    if (view === "tables") this.tables.update();
+    this.changed();
+  }
+
+  get path(): string {
+    return this.model.path;
+  }
+
+  get modelPath(): string {
+    return this.path.replace(/^gallery\//, "models/");
+  }
+
+  get modelName(): string {
+    return this.path;
+  }
+
+  get modelText(): string {
+    return this.editor.text;
+  }
+
+  get isSaved(): boolean {
+    return this.model.isSaved;
+  }
+
+  // ---- models, export, links, help ---------------------------------------------------------------
+
+  openModel(path: string): void {
+    void this.open(path).catch((error: Error) => this.toast(error.message));
+  }
+
+  /** A model of the browser's storage goes; it can be brought back as long as the page is open. */
+  remove(path: string): void {
+    const text = this.store.remove(path);
+    const back = make("button", { class: "mini", click: () => {
+      void this.store.save(path, text, null);
+      byId("toast").hidden = true;
+    } }, say("bring it back"));
+    this.toast(`${path}: ${say("removed")} `, back);
+    if (path === this.path) this.openModel(FIRST_MODEL);
+  }
+
+  /** A model or a table from the user's disk. */
+  upload(): void {
+    const input = make("input", { type: "file", accept: ".lisma,.md,.txt" });
+    input.addEventListener("change", () => {
+      const file = input.files?.[0];
+      if (!file || file.size > 4_000_000) return;
+      void file.text().then((text) => this.showFresh(file.name.endsWith(".rules.md") || /\.lisma$/.test(file.name) ? file.name : `${file.name}.lisma`, text));
+    });
+    input.click();
+  }
+
+  async create(proposal: string, text: string): Promise<void> {
+    const name = await askText("New model", "name of the model", proposal);
+    if (!name) return;
+    const ending = proposal.endsWith(".rules.md") ? ".rules.md" : ".lisma";
+    await this.showFresh(name.endsWith(ending) ? name : name + ending, text);
+  }
+
+  private async showFresh(path: string, text: string): Promise<void> {
+    await this.showModel(path, text, "", false);
+    this.model.differsFrom("");
+    this.model.keepDraft();
+  }
+
+  private async share(): Promise<void> {
+    const run = this.run;
+    const link = await writeLink({
+      path: this.path, text: this.editor.text, set: this.session.set, until: this.session.until, changes: run?.changes ?? [],
+    });
+    const address = location.href.replace(/#.*/, "") + link;
+    await navigator.clipboard.writeText(address).then(
+      () => this.toast(say("The link is in the clipboard.")),
+      () => this.toast(address),
+    );
+  }
+
+  private showHelp(): void {
+    showHelp(this.allCommands().filter((c) => c.keys).map((c) => [c.keys ?? "", c.name]), [
+      ["tour of five minutes", () => this.tour.begin()], ["Manual", () => this.manual.open("Five minutes")], ["all commands", () => this.commands.palette()],
+    ]);
+  }
+
+  toast(text: string, action?: HTMLElement): void {
+    toast(text, action);
+  }
+
+  private switchTheme(): void {
+    this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+  }
+
+  private setTheme(theme: string): void {
+    document.documentElement.dataset.theme = theme;
+    lasting.set("saltus.theme", theme);
+    for (const chart of this.charts) chart.describe();
+    byId("variables").dataset.key = "";
+    this.changed();
+  }
+
+  private switchLanguage(): void {
+    setLanguage(getLanguage() === "en" ? "ru" : "en");
+    lasting.set("saltus.language", getLanguage());
+    this.toolbar.build();
+    this.buildTabs();
+    this.drawing.name();
+    this.manual.name();
+    this.events.name();
+    for (const chart of this.charts) chart.describe();
+    this.tables.update(true);
+    if (this.run) {
+      this.parameters.clear();
+      this.parameters.show(this.run.model, this.run);
+    }
+    this.showStatus();
+    this.panels.show();
+    this.changed();
+  }
+
+  tourView(): TourView {
+    const run = this.run;
+    return {
+      path: this.path, set: Object.keys(this.session.set).length, zoomed: !this.following, selected: this.events.selected >= 0, panel: this.panels.name,
+      live: Boolean(run?.live), changes: run?.changes.length ?? 0, text: this.editor.text, kept: this.kept.length, cursor: this.cursor, manual: this.manual.isOpen,
+    };
+  }
+
+  /** For scripts that test the page: what it shows, to read. */
+  look(): object {
+    const run = this.run;
+    return {
+      path: run?.model.path ?? null,
+      text: this.editor.text,
+      state: run?.state ?? null,
+      t: run?.t ?? null,
+      rows: run?.rows.length ?? 0,
+      events: run?.events.filter((e) => e.kind !== "initial").map((e) => ({ t: e.t, what: eventText(e) })) ?? [],
+      last: run ? Object.fromEntries(run.quantities.map(({ name }) => [name, run.rows.columns[run.column(name)].values[run.rows.length - 1]])) : {},
+      changes: run?.changes ?? [],
+      constants: run?.constants ?? {},
+      latency: this.lastLatency,
+      messages: this.editor.diagnostics.map((d) => d.message),
+      charts: this.charts.map((c) => c.names),
+      range: this.range,
+      playing: this.session.isPlaying,
+      kept: this.kept.length,
+      experiment: this.experiments.look(),
+    };
+  }
+}
