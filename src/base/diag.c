@@ -157,6 +157,15 @@ void diag_note(DiagList* list, Diag* diag, Span span, const char* format, ...) {
   base_vec_push(list->arena, &diag->notes, (DiagNote){.span = span, .text = text});
 }
 
+void diag_copy(DiagList* list, const Diag* diag) {
+  Diag* copy = diag_add(list, diag->code, diag->span, "%.*s", STR_ARGS(diag->message));
+  if (diag->hint.length) diag_hint(list, copy, "%.*s", STR_ARGS(diag->hint));
+  for (uint32_t i = 0; i < diag->notes.count; i++) {
+    const DiagNote* note = &diag->notes.data[i];
+    diag_note(list, copy, note->span, "%.*s", STR_ARGS(note->text));
+  }
+}
+
 void diag_sort(DiagList* list) {
   // insertion sort: stable, and the list is short and nearly in order
   for (uint32_t i = 1; i < list->items.count; i++) {

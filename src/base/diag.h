@@ -83,6 +83,9 @@ void diag_hint(DiagList* list, Diag* diag, const char* format, ...)
 void diag_note(DiagList* list, Diag* diag, Span span, const char* format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/// Add a message of another list, with its hint and notes.
+void diag_copy(DiagList* list, const Diag* diag);
+
 /// Sort by place, stable.
 void diag_sort(DiagList* list);
 

@@ -104,6 +104,19 @@ AstExpr* ast_child(const AstExpr* e, uint32_t i) {
   return NULL;
 }
 
+bool ast_is_choice(const AstExpr* e, uint32_t i) {
+  static const char* const words[] = {"hold",  "extrapolate", "periodic",
+                                      "error", "linear",      "cubic"};
+  const AstName* callee = e->kind == AST_CALL && i >= 2 ? e->as.call.callee : NULL;
+  bool takes = callee && (ast_name_is_word(callee, STR_LIT("table")) ||
+                          ast_name_is_word(callee, STR_LIT("delay")));
+  const AstExpr* child = takes ? ast_child(e, i) : NULL;
+  for (size_t k = 0; child && child->kind == AST_NAME && k < SLT_COUNT(words); k++) {
+    if (ast_name_is_word(&child->as.name.name, str_from_c(words[k]))) return true;
+  }
+  return false;
+}
+
 uint32_t ast_format_begin(Str text, uint32_t begin, uint32_t end) {
   uint32_t at = end;
   while (at > begin && text.data[at - 1] != ':')

@@ -390,6 +390,7 @@ typedef struct AstInstance {
   AstIteratorList sizes;      // of an array; a variable that is empty has the usual name
   AstArgumentList arguments;  // each with a value
   bool fmu;                   // written as `fmu name = "type" (arguments);`
+  bool tried;                 // nobody has written it: it shows mistakes in a part without any
   AstBlock body;              // once expanded: the statements of the part under their new names
 } AstInstance;
 
@@ -583,9 +584,10 @@ struct AstStatement {
 typedef struct AstModel {
   const Source* source;
   AstBlock body;
-  uint32_t name_count;  // names of the text have the numbers 1 to this
-  bool has_parts;       // something in it is to be expanded (expand.c)
-  bool has_units;       // something is given a unit: then all of them are checked (units.c)
+  AstInstanceList unused;  // once expanded: one of each part of the text that has none
+  uint32_t name_count;     // names of the text have the numbers 1 to this
+  bool has_parts;          // something in it is to be expanded (expand.c)
+  bool has_units;          // something is given a unit: then all of them are checked (units.c)
 } AstModel;
 
 /// A name without indices: `head` is all of it.
@@ -606,6 +608,8 @@ bool ast_path(const AstExpr* e, AstName* out);
 /// The i-th expression directly inside of another, subscripts and bounds included; NULL behind the
 /// last.
 AstExpr* ast_child(const AstExpr* e, uint32_t i);
+/// Whether the i-th child of an expression is a word chosen from a list: `table(d, x, hold)`.
+bool ast_is_choice(const AstExpr* e, uint32_t i);
 const char* ast_event_text(AstEvent type);
 
 #endif

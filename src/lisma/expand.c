@@ -46,7 +46,7 @@ static Table* find_part(Expander* x, const AstInstance* instance) {
   uint32_t best = 3;
   for (uint32_t i = 1; i < x->part_names.names.count; i++) {
     uint32_t distance = str_distance(names_get(&x->part_names, i), instance->type.head, best);
-    if (distance >= best) continue;
+    if (distance >= best || distance >= instance->type.head.length) continue;
     best = distance;
     near = names_get(&x->part_names, i);
   }
@@ -105,6 +105,7 @@ static void add_components(Expander* x, Component* u);
 static Component* add_component(Expander* x, Component* parent, const AstInstance* instance) {
   Table* table = find_part(x, instance);
   if (!table || !check_cycle(x, parent, table, instance)) return NULL;
+  table->used = true;
   expand_check_arguments(x, table, instance);
   x->work += COMPONENT_WORK;
   if (!expand_count_work(x, instance->span)) return NULL;
@@ -251,6 +252,40 @@ void expand_instance(Expander* x, Component* parent, const AstInstance* instance
   if (one.count) base_vec_push(x->arena, out, wrap_loops(x, u, one.data[0]));
 }
 
+/// One instance of a part that has none, with something for each parameter without a default.
+static AstInstance try_part(Expander* x, const AstPart* part) {
+  BASE_VEC(AstArgument) given = {0};
+  for (uint32_t i = 0; i < part->parameters.count; i++) {
+    AstArgument argument = part->parameters.data[i];
+    if (argument.value) continue;
+    argument.value = ARENA_NEW(x->arena, AstExpr);
+    *argument.value = (AstExpr){.kind = AST_NUMBER, .depth = 1, .span = argument.span};
+    argument.value->as.number = 1.0;
+    base_vec_push(x->arena, &given, argument);
+  }
+  AstInstance instance = {
+      .span = part->name.span, .type = part->name, .name = part->name, .tried = true};
+  if (expand_find_member(x->top, part->name.head)) {  // the model means something else by it
+    instance.name.head = str_format(x->arena, "part %.*s", STR_ARGS(part->name.head));
+  }
+  instance.arguments.data = given.data;
+  instance.arguments.count = given.count;
+  return instance;
+}
+
+/// Parts without an instance. Those of included files are somebody else's, and not looked at.
+static void find_unused(Expander* x, AstModel* out) {
+  BASE_VEC(AstInstance) unused = {0};
+  for (uint32_t i = 0; i < x->parts.count; i++) {
+    const Table* table = x->parts.data[i];
+    bool tried =
+        table && !table->used && !source_part(x->model->source, table->part->name.span.begin);
+    if (tried) base_vec_push(x->arena, &unused, try_part(x, table->part));
+  }
+  out->unused.data = unused.data;
+  out->unused.count = unused.count;
+}
+
 const AstModel* lisma_expand(Arena* arena, const AstModel* model, DiagList* diags) {
   if (!model->has_parts) return model;
   Expander x = {.arena = arena, .model = model, .diags = diags, .name_count = model->name_count};
@@ -264,5 +299,6 @@ const AstModel* lisma_expand(Arena* arena, const AstModel* model, DiagList* diag
   out->body = expand_copy_block(&x, &top, &model->body, FILTER_ALL);
   out->name_count = x.name_count;
   expand_close_ports(&x);
+  find_unused(&x, out);
   return out;
 }

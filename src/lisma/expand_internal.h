@@ -45,6 +45,7 @@ struct Table {
   BASE_VEC(Member) members;  // by name id
   BASE_VEC(Str) hidden;      // loop indices and arguments around the present place
   uint32_t instance_count;
+  bool used;  // something is made of it
 };
 
 /// An instance, or the model itself.

@@ -141,30 +141,13 @@ static void mention_reduction(Expander* x, Table* table, const AstExpr* e) {
   table->hidden.count = mark;
 }
 
-/// Whether an expression is a word that is chosen from a list, where one may stand.
-static bool is_choice(const AstExpr* e) {
-  static const char* const words[] = {"hold",  "extrapolate", "periodic",
-                                      "error", "linear",      "cubic"};
-  for (size_t i = 0; e->kind == AST_NAME && i < SLT_COUNT(words); i++) {
-    if (ast_name_is_word(&e->as.name.name, str_from_c(words[i]))) return true;
-  }
-  return false;
-}
-
-static bool takes_choices(const AstExpr* e) {
-  if (e->kind != AST_CALL) return false;
-  const AstName* callee = e->as.call.callee;
-  return ast_name_is_word(callee, STR_LIT("table")) || ast_name_is_word(callee, STR_LIT("delay"));
-}
-
 static void mention_expr(Expander* x, Table* table, const AstExpr* e) {
   if (e->kind == AST_REDUCTION) {
     mention_reduction(x, table, e);
     return;
   }
   for (uint32_t i = 0; ast_child(e, i); i++) {
-    bool choice = i >= 2 && takes_choices(e) && is_choice(ast_child(e, i));
-    if (!choice) mention_expr(x, table, ast_child(e, i));
+    if (!ast_is_choice(e, i)) mention_expr(x, table, ast_child(e, i));
   }
   if (e->kind == AST_NAME) mention(x, table, &e->as.name.name, false);
   if (e->kind == AST_QUALIFIED) mention(x, table, e->as.qualified.automaton, false);

@@ -15,7 +15,7 @@ static Diag* report_va(Lower* l, DiagCode code, Span span, const char* format, v
 
   Str message = str_format_va(l->scratch, format, args);
   Diag* diag = diag_add(l->diags, code, span, "%.*s", STR_ARGS(message));
-  if (l->functions.instance) {
+  if (l->functions.instance && !l->functions.instance->tried) {
     diag_note(l->diags, diag, l->functions.instance->span, "in the part '%.*s' that is made here",
               STR_ARGS(l->functions.instance->type.head));
   }
@@ -200,7 +200,7 @@ static void lower_model(Lower* l) {
   resolve_lower_macros(l);
   if (l->walk.stopped) return;
   lower_check_alike(l);
-  lower_check_unused_functions(l);
+  lower_check_functions(l);
   lower_connections(l);
   lower_override_starts(l);
   if (l->walk.stopped) return;
@@ -243,16 +243,18 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
   for (uint32_t i = 0; l->options->applied && i < l->options->override_count; i++) {
     l->options->applied[i] = false;
   }
-  l->ast = lisma_parse(scratch, model->source, diags);
+  const AstModel* written = lisma_parse(scratch, model->source, diags);
   // what the parser had to skip would only show up again as missing names
   if (diags->error_count != errors) return;
-  l->ast = lisma_expand(scratch, l->ast, diags);
+  l->ast = lisma_expand(scratch, written, diags);
   if (diags->error_count != errors) return;
   if (!l->options->trust_units) l->names.units = lisma_check_units(scratch, l->ast, diags);
-  if (diags->error_count == errors && lower_by_samples(l)) return;
   Str why = {0};
-  if (lower_whole(l, &why)) return;
-  diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));
+  bool alike = diags->error_count == errors && lower_by_samples(l);
+  if (!alike && !lower_whole(l, &why)) {
+    diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));
+  }
+  if (diags->error_count == errors) lower_check_unused_parts(l, written);
 }
 
 bool lisma_compile(IrModel* model, Arena* arena, const Source* source, const LismaOptions* options,

@@ -152,13 +152,15 @@ typedef struct Macro {
   Value memo;
 } Macro;
 
+typedef enum CheckState { CHECK_NEW, CHECK_BUSY, CHECK_DONE } CheckState;
+
 /// A function of the model, or one of the language that is written in it (prelude.def).
 typedef struct UserFunction {
   AstFunction* ast;
   uint32_t name;
   Span span;
   bool prelude;
-  bool used;  // something calls it
+  uint8_t check;  // CheckState
 } UserFunction;
 
 typedef struct CallFrame CallFrame;
@@ -386,6 +388,7 @@ typedef struct LowerNames {
   NameTable template_names;  // texts of names with holes for the values of the indices
   Map templates;             // template -> index + 1 in index_nodes
   const LismaUnits* units;   // NULL in models without
+  bool open;                 // names that nothing determines are no mistake
   Map pasted_units;          // name with an index -> name id of its unit
   BASE_VEC(IndexNode) index_nodes;
   Map sparse;  // (node, value) -> child
@@ -619,8 +622,15 @@ typedef void LoopBody(Lower* l, const AstBlock* body, void* user);
 
 /// Run `body` once for every value of a `for`. Reports limits and bad bounds.
 void resolve_loop(Lower* l, const AstStatement* loop, LoopBody* body, void* user);
-/// Check the size of a loop before any work; false after reporting.
-bool resolve_loop_fits(Lower* l, const AstStatement* loop);
+
+typedef enum LoopFit {
+  LOOP_REFUSED,  // and reported
+  LOOP_OPEN,     // some bounds inside of it are made of constants that it declares itself
+  LOOP_FITS
+} LoopFit;
+
+/// Check the size of a loop before any work.
+LoopFit resolve_loop_fits(Lower* l, const AstStatement* loop);
 /// Terms that a sum or product has, with those inside of it; an estimate from above where a range
 /// depends on another index.
 double resolve_terms(Lower* l, const AstExpr* reduction);
@@ -685,8 +695,11 @@ bool lower_has_arity(Lower* l, const AstExpr* call, const Function* function);
 void lower_declare_function(Lower* l, const AstFunction* function);
 /// The function of the model that a call names, or one of the prelude; IR_NONE when it is neither.
 uint32_t lower_find_user_function(Lower* l, const AstName* callee);
-/// Mistakes in functions that nothing calls: names and functions that are not there.
-void lower_check_unused_functions(Lower* l);
+/// Mistakes in functions, whether something calls them or not: names and functions that are not
+/// there, and functions that call themselves.
+void lower_check_functions(Lower* l);
+/// Mistakes in parts that nothing is made of; `written` is the model before its expansion.
+void lower_check_unused_parts(Lower* l, const AstModel* written);
 /// Tell of a call of what is no function.
 void lower_check_callee(Lower* l, const AstExpr* call);
 /// Begin and end writing out a call. False after reporting.

@@ -399,7 +399,7 @@ static void lower_loop(Lower* l, const AstStatement* statement, const Site* site
   }
   Site inside = *site;
   bool outermost = l->names.bindings.count == 0;
-  if (outermost && !resolve_loop_fits(l, statement)) {
+  if (outermost && resolve_loop_fits(l, statement) == LOOP_REFUSED) {
     l->walk.uncertain = true;
     return;
   }

@@ -179,7 +179,6 @@ bool lower_enter_function(Lower* l, const AstExpr* call, uint32_t function, Call
     lower_report(l, DIAG_E0306, call->span, "a function has no derivative mark");
     return false;
   }
-  l->functions.user.data[function].used = true;
   if (!check_call(l, call, f) || !count_call(l, call)) return false;
   if (f->prelude) stamp(f->ast->result, call->span);
   frame->parent = l->functions.frame;
@@ -385,46 +384,4 @@ static bool means_condition(Lower* l, const AstExpr* expr, uint32_t depth) {
 
 bool lower_means_condition(Lower* l, const AstExpr* expr) {
   return means_condition(l, expr, 0);
-}
-
-// ---------------------------------------------------------------------------------------------
-// functions that nothing calls
-
-static bool is_local_of(const AstFunction* f, Str name) {
-  for (uint32_t i = 0; i < f->parameters.count; i++) {
-    if (str_equal(f->parameters.data[i].head, name)) return true;
-  }
-  for (uint32_t i = 0; i < f->locals.count; i++) {
-    if (str_equal(f->locals.data[i].names.data[0].head, name)) return true;
-  }
-  return false;
-}
-
-/// Names and functions that are not there; what arguments are is known from calls only.
-static void check_unused(Lower* l, const AstFunction* f, const AstExpr* e) {
-  if (e->kind == AST_REDUCTION || l->walk.stopped) return;  // it has names of its own
-  if (e->kind == AST_NAME && ast_name_is_plain(&e->as.name.name) && !e->as.name.name.member &&
-      !is_local_of(f, e->as.name.name.head)) {
-    uint32_t name = names_intern(&l->m->names, e->as.name.name.head);
-    Symbol symbol = *resolve_symbol(l, name);
-    bool known = symbol.kind != SYM_NONE || symbol.is_variable || symbol.is_index;
-    if (!known) resolve_unknown(l, name, e->span, false);
-  }
-  if (e->kind == AST_CALL) lower_check_callee(l, e);
-  const AstExpr* child = NULL;
-  for (uint32_t i = 0; (child = ast_child(e, i)); i++) {
-    check_unused(l, f, child);
-  }
-}
-
-void lower_check_unused_functions(Lower* l) {
-  for (uint32_t i = 0; i < l->functions.user.count; i++) {
-    const UserFunction* f = &l->functions.user.data[i];
-    if (f->used || f->prelude || f->ast->of_part) continue;
-    const AstFunction* ast = f->ast;
-    for (uint32_t k = 0; k < ast->locals.count; k++) {
-      check_unused(l, ast, ast->locals.data[k].value);
-    }
-    check_unused(l, ast, ast->result);
-  }
 }

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void declare_block(Lower* l, const AstBlock* block, uint32_t automaton);
+static void declare_state_block(Lower* l, const AstBlock* block, uint32_t automaton);
+static void declare_value_block(Lower* l, const AstBlock* block);
+static void declare_value_instance(Lower* l, const AstInstance* instance);
 
 // ---------------------------------------------------------------------------------------------
 // values
@@ -302,53 +304,81 @@ static void declare_automaton(Lower* l, const AstStatement* statement) {
   if (initial.length == 0) initial = STR_LIT("init");
   uint32_t added = add_automaton(l, name, initial, written->span);
   l->automata.all.data[added].yields = statement->as.automaton.yields;
-  declare_block(l, &statement->as.automaton.body, added);
+  declare_state_block(l, &statement->as.automaton.body, added);
 }
 
 // ---------------------------------------------------------------------------------------------
 
-static bool block_declares(const AstBlock* block) {
+// loops: those that hold no declarations are not walked
+
+static bool block_holds(const AstBlock* block, bool values) {
   for (uint32_t i = 0; i < block->statements.count; i++) {
     const AstStatement* s = &block->statements.data[i];
-    if (s->kind == AST_CONST || s->kind == AST_MACRO || s->kind == AST_STATE) return true;
-    if (s->kind == AST_AUTOMATON || s->kind == AST_ELEMENT) return true;
-    if (s->kind == AST_FUNCTION || s->kind == AST_DATA || s->kind == AST_AFTER) return true;
-    if (s->kind == AST_INSTANCE && block_declares(&s->as.instances.data[0].body)) return true;
-    if (s->kind == AST_FOR && block_declares(&s->as.loop.body)) return true;
+    bool value = s->kind == AST_CONST || s->kind == AST_MACRO || s->kind == AST_DATA ||
+                 s->kind == AST_FUNCTION;
+    bool state = s->kind == AST_STATE || s->kind == AST_AUTOMATON || s->kind == AST_ELEMENT;
+    if (values ? value : state) return true;
+    if (s->kind == AST_INSTANCE && block_holds(&s->as.instances.data[0].body, values)) return true;
+    if (s->kind == AST_FOR && block_holds(&s->as.loop.body, values)) return true;
   }
   return false;
 }
 
-static void declare_instance(Lower* l, const AstInstance* instance, uint32_t automaton) {
+static void declare_value_loop(Lower* l, const AstBlock* block, void* user) {
+  (void)user;
+  declare_value_block(l, block);
+}
+
+/// The values of a block. Loops whose bounds are known come first: the others may read what those
+/// declare, as the order of the text means nothing.
+static void declare_value_block(Lower* l, const AstBlock* block) {
+  BASE_VEC(const AstStatement*) waiting = {0};
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    declare_values(l, s);
+    if (s->kind == AST_INSTANCE) declare_value_instance(l, &s->as.instances.data[0]);
+  }
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    if (s->kind != AST_FOR || !block_holds(&s->as.loop.body, true)) continue;
+    LoopFit fit = resolve_loop_fits(l, s);
+    if (fit == LOOP_FITS) resolve_loop(l, s, declare_value_loop, NULL);
+    if (fit == LOOP_OPEN) base_vec_push(l->scratch, &waiting, s);
+  }
+  for (uint32_t i = 0; i < waiting.count; i++) {
+    resolve_loop(l, waiting.data[i], declare_value_loop, NULL);
+  }
+}
+
+static void declare_value_instance(Lower* l, const AstInstance* instance) {
   const AstInstance* outer = l->functions.instance;
   l->functions.instance = instance;
-  for (uint32_t i = 0; i < instance->body.statements.count; i++) {
-    declare_values(l, &instance->body.statements.data[i]);
-  }
-  declare_block(l, &instance->body, automaton);
+  declare_value_block(l, &instance->body);
   l->functions.instance = outer;
 }
 
-static void declare_loop_body(Lower* l, const AstBlock* block, void* user) {
+static void declare_state_loop(Lower* l, const AstBlock* block, void* user) {
   const uint32_t* automaton = user;
-  for (uint32_t i = 0; i < block->statements.count; i++) {
-    declare_values(l, &block->statements.data[i]);
-  }
-  declare_block(l, block, *automaton);
+  declare_state_block(l, block, *automaton);
 }
 
-/// States, automata, and the insides of loops. Values outside of loops are known already.
-static void declare_block(Lower* l, const AstBlock* block, uint32_t automaton) {
+/// States and automata, in the order of the text: it is their priority.
+static void declare_state_block(Lower* l, const AstBlock* block, uint32_t automaton) {
   for (uint32_t i = 0; i < block->statements.count; i++) {
     const AstStatement* s = &block->statements.data[i];
     if (s->kind == AST_STATE) declare_state(l, s->as.state, automaton);
     if (s->kind == AST_AUTOMATON) declare_automaton(l, s);
-    if (s->kind == AST_ELEMENT) declare_block(l, &s->as.element->body, IR_NONE);
-    if (s->kind == AST_INSTANCE) declare_instance(l, &s->as.instances.data[0], automaton);
-    if (s->kind != AST_FOR || !block_declares(&s->as.loop.body)) continue;
+    if (s->kind == AST_ELEMENT) declare_state_block(l, &s->as.element->body, IR_NONE);
+    if (s->kind == AST_INSTANCE) {
+      const AstInstance* outer = l->functions.instance;
+      l->functions.instance = &s->as.instances.data[0];
+      declare_state_block(l, &s->as.instances.data[0].body, automaton);
+      l->functions.instance = outer;
+    }
+    if (s->kind != AST_FOR || !block_holds(&s->as.loop.body, false)) continue;
     bool outermost = l->names.bindings.count == 0;
-    if (!outermost || resolve_loop_fits(l, s)) {
-      resolve_loop(l, s, declare_loop_body, &automaton);
+    if (!outermost || resolve_loop_fits(l, s) != LOOP_REFUSED) {
+      resolve_loop(l, s, declare_state_loop, &automaton);
     }
   }
 }
@@ -409,10 +439,9 @@ static void part_resets(Lower* l) {
 }
 
 void resolve_declarations(Lower* l) {
-  for (uint32_t i = 0; i < l->ast->body.statements.count; i++) {
-    declare_values(l, &l->ast->body.statements.data[i]);
-  }
-  declare_block(l, &l->ast->body, IR_NONE);
+  declare_value_block(l, &l->ast->body);
+  l->walk.instances = 0;
+  declare_state_block(l, &l->ast->body, IR_NONE);
   part_resets(l);
   l->walk.instances = 0;
 }

@@ -30,15 +30,57 @@ typedef struct Weigher {
   Lower* l;
   uint32_t work;
   bool terms;  // of sums and products are counted, not names and numbers
+  bool open;   // some bounds read names that are declared inside, and not yet
 } Weigher;
 
 #define WEIGH_WORK_MAX 2000000u
+#define KNOWN_DEPTH    100u  // of constants made of constants
 
 static Size weigh_block(Weigher* w, const AstBlock* block);
 static double weigh_expr(Weigher* w, const AstExpr* expr);
 
 static double range_length(RangeValues values) {
   return values.last < values.first ? 0.0 : (double)(values.last - values.first) + 1.0;
+}
+
+static bool is_known(Lower* l, const AstExpr* e, uint32_t depth);
+
+static bool is_known_in(Lower* l, const AstExpr* value, Bindings bindings, uint32_t depth) {
+  BindingMark outer = resolve_enter_bindings(l, bindings);
+  bool known = is_known(l, value, depth + 1);
+  resolve_leave_bindings(l, outer);
+  return known;
+}
+
+static bool is_known_name(Lower* l, const AstName* written, uint32_t depth) {
+  uint32_t name = resolve_name(l, written);
+  if (name == 0 || (ast_name_is_plain(written) && resolve_binding(l, name))) return true;
+  Symbol symbol = *resolve_symbol(l, name);
+  if (symbol.kind == SYM_PARAM) {
+    const Constant* c = &l->names.constants.data[symbol.index];
+    return c->state != EVAL_NEW || is_known_in(l, c->value, c->bindings, depth);
+  }
+  if (symbol.kind == SYM_MACRO) {
+    const Macro* m = &l->names.macros.data[symbol.index];
+    return is_known_in(l, m->value, m->bindings, depth);
+  }
+  return symbol.kind != SYM_NONE || symbol.is_variable;
+}
+
+/// Whether all names that a bound reads are declared. Constants of a loop are while it is walked.
+static bool is_known(Lower* l, const AstExpr* e, uint32_t depth) {
+  if (depth > KNOWN_DEPTH || e->kind == AST_REDUCTION) return true;
+  const AstExpr* child = NULL;
+  for (uint32_t i = 0; (child = ast_child(e, i)); i++) {
+    if (!is_known(l, child, depth)) return false;
+  }
+  return e->kind != AST_NAME || is_known_name(l, &e->as.name.name, depth);
+}
+
+static bool weigh_bounds(Weigher* w, const AstRange* range, RangeValues* values) {
+  bool known = is_known(w->l, range->first, 0) && (!range->last || is_known(w->l, range->last, 0));
+  if (!known) w->open = true;
+  return known && resolve_range(w->l, range, values);
 }
 
 static double weigh_list(Weigher* w, const AstExprList* list) {
@@ -55,7 +97,7 @@ static double weigh_reduction(Weigher* w, const AstExpr* expr, uint32_t level) {
   }
   const AstIterator* iterator = &expr->as.reduction.iterators.data[level];
   RangeValues range = {0};
-  if (!resolve_range(w->l, &iterator->range, &range)) return 0.0;
+  if (!weigh_bounds(w, &iterator->range, &range)) return 0.0;
   double count = range_length(range);
   if (count == 0.0) return 0.0;
 
@@ -103,37 +145,14 @@ static Size size_add(Size a, Size b) {
   return (Size){a.instances + b.instances, a.leaves + b.leaves};
 }
 
-static bool uses_name(const AstExpr* expr, Str name);
-
-static bool list_uses_name(const AstExprList* list, Str name) {
-  for (uint32_t i = 0; i < list->count; i++) {
-    if (uses_name(list->data[i], name)) return true;
-  }
-  return false;
-}
-
 /// Whether a bound reads a loop index. A false alarm costs time only.
 static bool uses_name(const AstExpr* expr, Str name) {
-  switch (expr->kind) {
-  case AST_NUMBER: return false;
-  case AST_NAME:
-    return str_equal(expr->as.name.name.head, name) || !ast_name_is_plain(&expr->as.name.name);
-  case AST_CALL: return list_uses_name(&expr->as.call.args, name);
-  case AST_UNARY: return uses_name(expr->as.unary.operand, name);
-  case AST_POWER:
-    return uses_name(expr->as.power.base, name) || uses_name(expr->as.power.exponent, name);
-  case AST_CHAIN:
-    for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
-      if (uses_name(expr->as.chain.links.data[i].operand, name)) return true;
-    }
-    return false;
-  case AST_ERROR:
-  case AST_QUALIFIED:
-  case AST_REDUCTION:
-  case AST_CONDITIONAL:
-  case AST_ATOM: break;
+  if (expr->kind == AST_NAME && str_equal(expr->as.name.name.head, name)) return true;
+  const AstExpr* child = NULL;
+  for (uint32_t i = 0; (child = ast_child(expr, i)); i++) {
+    if (uses_name(child, name)) return true;
   }
-  return true;
+  return false;
 }
 
 static bool block_bounds_use(const AstBlock* block, Str name);
@@ -214,7 +233,7 @@ static Size weigh_loop(Weigher* w, const AstStatement* loop) {
   Size total = {0};
   for (uint32_t i = 0; i < loop->as.loop.ranges.count; i++) {
     RangeValues range = {0};
-    if (!resolve_range(w->l, &loop->as.loop.ranges.data[i], &range)) return total;
+    if (!weigh_bounds(w, &loop->as.loop.ranges.data[i], &range)) return total;
     total = size_add(total, weigh_range(w, loop, range));
   }
   return total;
@@ -282,18 +301,18 @@ double resolve_terms(Lower* l, const AstExpr* reduction) {
   return weigh_expr(&w, reduction);
 }
 
-bool resolve_loop_fits(Lower* l, const AstStatement* loop) {
+LoopFit resolve_loop_fits(Lower* l, const AstStatement* loop) {
   Weigher w = {.l = l};
   uint32_t errors = l->diags->error_count;
   Size size = weigh_loop(&w, loop);
   Span head = {loop->span.begin, loop->as.loop.body.span.begin};
-  if (l->diags->error_count != errors) return false;
+  if (l->diags->error_count != errors) return LOOP_REFUSED;
   if ((double)l->walk.instances + size.instances > l->walk.max_instances) {
     Diag* diag = lower_report(l, DIAG_E0720, head, "this loop makes %.*s instances",
                               STR_ARGS(lower_number_text(l, size.instances)));
     diag_hint(l->diags, diag, "a model may have %u instances of all loops together",
               l->walk.max_instances);
-    return false;
+    return LOOP_REFUSED;
   }
   if (l->m->leaves.count + size.leaves > l->walk.max_leaves) {
     Diag* diag = lower_report(l, DIAG_E0721, head,
@@ -302,9 +321,9 @@ bool resolve_loop_fits(Lower* l, const AstStatement* loop) {
                               STR_ARGS(lower_number_text(l, size.leaves)));
     diag_hint(l->diags, diag, "a model may have %u of all expressions together",
               l->walk.max_leaves);
-    return false;
+    return LOOP_REFUSED;
   }
-  return true;
+  return w.open ? LOOP_OPEN : LOOP_FITS;
 }
 
 static bool is_literal(const AstExpr* e) {

@@ -291,7 +291,7 @@ static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool con
 }
 
 void resolve_unknown(Lower* l, uint32_t name, Span span, bool constant_needed) {
-  if (resolve_symbol(l, name)->told) return;
+  if (resolve_symbol(l, name)->told || (l->names.open && !constant_needed)) return;
   resolve_symbol(l, name)->told = true;
   Str text = lower_name(l, name);
   Str written = {l->source->text.data + span.begin, span.end - span.begin};

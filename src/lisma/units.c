@@ -14,10 +14,13 @@
 // in other ways (products, means) its beginning counts as unknown and fits any.
 #include "lisma/units.h"
 
+#include "lisma/map.h"
+
 #include <math.h>
 
-#define PASSES_MAX 200u
-#define UNIT_SHOWN 60u  // bytes of a text that are repeated in a message
+#define PASSES_MAX  200u
+#define UNIT_SHOWN  60u  // bytes of a text that are repeated in a message
+#define NAMES_SHOWN 6u   // of a mistake, with their units
 
 typedef enum KnownKind { KNOWN_NUMBER, KNOWN_NOTHING, KNOWN_UNIT } KnownKind;
 
@@ -154,37 +157,69 @@ static Known known_of(Checker* c, const AstExpr* e);
 /// Where a mistake was met: the call of the function and the part that it stands in.
 static void note_place(Checker* c, Diag* diag) {
   if (c->call) diag_note(c->diags, diag, c->call->span, "the function is called here");
-  if (c->instance) {
+  if (c->instance && !c->instance->tried) {
     diag_note(c->diags, diag, c->instance->span, "in the part '%.*s' that is made here",
               STR_ARGS(c->instance->type.head));
   }
 }
 
-static void report_sides(Checker* c, Span span, const char* what, Known a, Known b) {
-  if (!c->report || unit_equal(a.unit, b.unit)) return;
-  Str left = known_text(c, &a);
-  Str right = known_text(c, &b);
+/// `P is in 'W', m is in 'kg'`: the names of an expression whose units are known, each once.
+static void append_units(Checker* c, TextBuffer* out, Map* named, const AstExpr* e) {
+  if (named->count == NAMES_SHOWN) return;
+  if (e->kind == AST_NAME) {
+    uint32_t id = quantity_id(c, &e->as.name.name);
+    Known known = c->quantities.data[id].known;
+    if (known.kind != KNOWN_UNIT || map_get(named, id, 0)) return;
+    map_set(named, id, 0, 1);
+    Str unit = known_text(c, &known);
+    Str name = {c->diags->source->text.data + e->span.begin, e->span.end - e->span.begin};
+    while (name.length && name.data[name.length - 1] == '\'') {
+      name.length--;
+    }
+    if (out->length) text_append_c(out, ", ");
+    text_append(out, str_format(c->arena, "%.*s is in '%.*s'", STR_ARGS(name), STR_ARGS(unit)));
+    return;
+  }
+  for (uint32_t i = 0; ast_child(e, i); i++) {
+    append_units(c, out, named, ast_child(e, i));
+  }
+}
+
+/// Two sides, terms or values that are in different units; a and b are the expressions in which
+/// the names stand that make them.
+static void report_sides(Checker* c, Span span, const char* what, Known left, Known right,
+                         const AstExpr* a, const AstExpr* b) {
+  if (!c->report || unit_equal(left.unit, right.unit)) return;
   Diag* diag = diag_add(c->diags, DIAG_E0315, span, "%s are in '%.*s' and in '%.*s'", what,
-                        STR_ARGS(left), STR_ARGS(right));
+                        STR_ARGS(known_text(c, &left)), STR_ARGS(known_text(c, &right)));
   note_place(c, diag);
-  if (!unit_same_dimension(a.unit, b.unit)) return;
-  a.unit.offset = b.unit.offset;
-  diag_hint(c->diags, diag,
-            unit_equal(a.unit, b.unit) ? "the scales begin at different points: give both in one"
-                                       : "numbers are not converted: give both in one unit");
+  TextBuffer units = {.arena = c->arena};
+  Map named = {.arena = c->arena};
+  if (a) append_units(c, &units, &named, a);
+  if (b) append_units(c, &units, &named, b);
+  const char* cure = "";
+  if (unit_same_dimension(left.unit, right.unit)) {
+    left.unit.offset = right.unit.offset;
+    cure = unit_equal(left.unit, right.unit)
+               ? "the scales begin at different points: give both in one"
+               : "numbers are not converted: give both in one unit";
+  }
+  if (!*cure && !units.length) return;
+  diag_hint(c->diags, diag, "%s%s%.*s", cure, *cure && units.length ? "; " : "",
+            STR_ARGS(text_str(&units)));
 }
 
 /// Two things that must have one unit; it is that of both.
-static Known meet(Checker* c, Known a, Known b, Span span, const char* what) {
+static Known meet(Checker* c, Known a, Known b, Span span, const char* what, const AstExpr* e) {
   if (a.kind == KNOWN_UNIT && b.kind == KNOWN_UNIT) {
-    report_sides(c, span, what, a, b);
+    report_sides(c, span, what, a, b, e, NULL);
     if (!unit_equal(a.unit, b.unit)) return nothing;
   }
   return a.kind >= b.kind ? a : b;
 }
 
 /// a + b or a - b, with regard to scales that do not begin at zero.
-static Known add(Checker* c, Known a, Known b, AstOp op, Span span) {
+static Known add(Checker* c, Known a, Known b, AstOp op, Span span, const AstExpr* e) {
   if (!c->partial && (a.kind == KNOWN_NOTHING || b.kind == KNOWN_NOTHING)) return nothing;
   if (a.kind != KNOWN_UNIT || b.kind != KNOWN_UNIT) {
     Known sum = a.kind >= b.kind ? a : b;
@@ -198,7 +233,7 @@ static Known add(Checker* c, Known a, Known b, AstOp op, Span span) {
   Known left = a;
   Known right = b;
   left.unit.offset = right.unit.offset = 0.0;
-  report_sides(c, span, "the terms", left, right);
+  report_sides(c, span, "the terms", left, right, e, NULL);
   if (!unit_equal(left.unit, right.unit)) return nothing;  // one mistake, one message
   bool points = a.unit.offset != 0.0 && b.unit.offset != 0.0;
   if (!points) return b.unit.offset != 0.0 ? b : a;
@@ -219,9 +254,9 @@ static Known known_of_chain(Checker* c, const AstExpr* e) {
     if (level == AST_LEVEL_MULTIPLY && link->op != AST_OP_MOD) {
       total = combine(total, next, link->op == AST_OP_DIV ? -1.0 : 1.0);
     } else if (level >= AST_LEVEL_ADD) {
-      total = add(c, total, next, link->op, span);
+      total = add(c, total, next, link->op, span, e);
     } else if (level >= AST_LEVEL_EQUALITY) {
-      total = meet(c, total, next, span, "the sides");
+      total = meet(c, total, next, span, "the sides", e);
     }
   }
   return level <= AST_LEVEL_RELATION ? plain : total;
@@ -411,7 +446,7 @@ static Known known_of_call(Checker* c, const AstExpr* e) {
     if (number) continue;
     Known next = known_of(c, args->data[i]);
     if (i == 0) first = next;
-    if (kept || ratio) total = meet(c, total, next, e->span, "the arguments");
+    if (kept || ratio) total = meet(c, total, next, e->span, "the arguments", e);
   }
   if (ratio) return plain;
   return kept || number ? total : known_of_special(c, name, args, first);
@@ -443,7 +478,7 @@ static Known known_of(Checker* c, const AstExpr* e) {
   case AST_CONDITIONAL:
     known_of(c, e->as.conditional.condition);
     return meet(c, known_of(c, e->as.conditional.then_value),
-                known_of(c, e->as.conditional.else_value), e->span, "the values");
+                known_of(c, e->as.conditional.else_value), e->span, "the values", e);
   case AST_ATOM: return known_of(c, e->as.atom.condition);
   case AST_UNARY: return known_of(c, e->as.unary.operand);
   case AST_POWER: return known_of_power(c, e->as.power.base, e->as.power.exponent);
@@ -514,7 +549,7 @@ static void check_value(Checker* c, const AstName* name, uint32_t order, const A
   Known given = known_of(c, value);
   Known known = derivative(c, quantity_of(c, name)->known, order);
   if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
-    report_sides(c, span, "the sides", known, given);
+    report_sides(c, span, "the sides", known, given, value, NULL);
   } else {
     learn(c, name, order, given, span);
     expect(c, value, known);
@@ -527,7 +562,7 @@ static void check_equation(Checker* c, const AstStatement* s) {
   Known left = known_of(c, lhs);
   Known right = known_of(c, rhs);
   if (left.kind == KNOWN_UNIT && right.kind == KNOWN_UNIT) {
-    report_sides(c, span_join(lhs->span, rhs->span), "the sides", left, right);
+    report_sides(c, span_join(lhs->span, rhs->span), "the sides", left, right, lhs, rhs);
   }
   expect(c, lhs, right);
   expect(c, rhs, left);
@@ -543,7 +578,7 @@ static void check_joined(Checker* c, const AstName* a, const AstName* b, Span sp
   Known left = quantity_of(c, a)->known;
   Known right = quantity_of(c, b)->known;
   if (left.kind == KNOWN_UNIT && right.kind == KNOWN_UNIT) {
-    report_sides(c, span, "the quantities that are joined", left, right);
+    report_sides(c, span, "the quantities that are joined", left, right, NULL, NULL);
   }
   learn(c, a, 0, right, span);
   learn(c, b, 0, left, span);
@@ -573,7 +608,7 @@ static void check_attributes(Checker* c, const AstStatement* s) {
     Known given = read_unit(c, value->text, value->span);
     Known known = quantity_of(c, &s->as.attributes.name)->known;
     if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
-      report_sides(c, setting->span, "the values and this attribute", known, given);
+      report_sides(c, setting->span, "the values and this attribute", known, given, NULL, NULL);
     }
     learn(c, &s->as.attributes.name, 0, given, setting->span);
   }

@@ -62,6 +62,19 @@ VALUES = {
         "part B { y' = v; v' = -8; y(t0) = 1; v(t0) = 0; state hit [y <= 0] && [v < 0] { set v = -0.5*v; } from init, hit;"
         "state rest zeno { y' = 0; v' = 0; set y = 7, v = 0; } from hit; } Q q[2]; B b[2], c;", 6,
         {"q[2].y": 0, "q[1].z": 5, "b[2].y": 7, "c.y": 7}),
+    "constants of a part as bounds": (
+        "part R(N = 3) { const n = N + 1; for i = 1:n { T[i]' = i; T[i](t0) = 0; const c[i] = 10*i; }"
+        "for i = 1:n { for k = 1:m[i] { y[i,k] = c[i] + k; } const m[i] = i; } s = sum(i = 1:n, T[i]); }"
+        "R a, r[2], q[2](N = 2 + i);", 1, {"a.s": 10, "r[2].s": 10, "q[1].s": 10, "q[2].s": 15, "q[2].y[5,5]": 55}),
+    "bounds that later loops declare": (
+        "const top = c3*2; for i = 1:top { const a[i] = i; } for i = 1:3 { const c[i] = i; }"
+        "for k = 1:c2 { for j = 1:a[k] { for m = 1:b[k,j] { z[k,j,m] = sum(q = 1:b[k,j], q); } const b[k,j] = j + 1; } }"
+        "x = sum(i = 1:top, a[i]);" + STILL, 1, {"x": 21, "z[2,2,3]": 6}),
+    # ---- what is not used ----
+    "unused functions and parts": (
+        'data d = "tab.csv"; const Leaf = 2; function ends(x) = table(d, x, hold) + delay(x, 1, 0, linear);'
+        "part Leaf(a, b = 1) { port p { across v; through i; } p.i = a*p.v + open; h' = u; } part Twig { Leaf l[3](a = i); }"
+        "x' = Leaf; x(t0) = 0;", 1, {"x": 2}),
     # ---- tables ----
     "ends of a table": (
         'data d = "tab.csv"; x\' = 1; x(t0) = -2; a = table(d, x, hold); b = table(d, x, extrapolate); c = table(d, x, periodic);'
@@ -97,6 +110,12 @@ MISTAKES = [
     ("beyond a table", 'data d = "tab.csv"; x\' = 1; x(t0) = 0.5; c\' = 1 + table(d, x, error); c(t0) = 0;', "E0802",
      "there is none where `x < 0 or x > 4`"),
     ("beyond a table at the start", 'data d = "tab.csv"; c\' = table(d, 5 + time, error); c(t0) = 0;', "E0802", "there is none where"),
+    ("a part that nothing is made of", "part P(a) { y' = sinn(y) + a; } " + STILL, "E0210", "did you mean 'sin'?"),
+    ("its units", 'part P { y = 3 "m" + 2 "s"; } ' + STILL, "E0315", "'m' and in 's'"),
+    ("its loops", "part P { for i = 1:n { y[i] = 1; } } " + STILL, "E0203", "'P.n'"),
+    ("its parts", "part P { Q q; } part Q { P p; } " + STILL, "E0218", "contains itself"),
+    ("a function that nothing calls", "function f(x) = x*g2(x - 1); function g2(x) = f(x); " + STILL, "E0219", "calls itself"),
+    ("a local name that nothing reads", "function f(x) { u = missing + x; return x; } y = f(1); " + STILL, "E0203", "'missing'"),
     ("a delay below 0", "const d = -1; x' = 1; x(t0) = 0; after d [x > 1] { set n = 1; } n(t0) = 0;", "E0410", "at least 0"),
     ("a derivative of nothing", "last(t0) = nan; x' = last; x(t0) = 0;", "E0802", "derivative of 'x'"),
     ("members in messages", "a.x = 3; part P { x' = 1; x(t0) = 0; } P a;", "E0520", "note: `a.x = 3`"),
