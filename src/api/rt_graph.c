@@ -280,10 +280,11 @@ static SltStatus write_graph(const SltGraph* graph, const char* title, bool dot,
   volatile SltStatus status = SLT_ERR_NOMEM;
   arena_init(&arena, &graph->allocator, &oom);
   if (setjmp(oom) == 0) {
+    Graph joined = graph_joined(&graph->graph, &arena);
     if (dot) {
-      graph_write_dot(&graph->graph, title, &sink);
+      graph_write_dot(&joined, title, &arena, &sink);
     } else {
-      graph_write_svg(&graph->graph, title, &arena, &sink);
+      graph_write_svg(&joined, title, &arena, &sink);
     }
     status = sink_flush(&sink);
   }

@@ -111,6 +111,8 @@ typedef struct AxisTicks {
 void axis_ticks(const Axis* axis, uint32_t count, bool plain, AxisTicks* out);
 /// A power of ten in small raised digits: "10⁻³"; returns the length.
 uint32_t axis_power_text(int exponent, char* out);
+/// The unit at the end of a label as it is printed: `q [m^3/s]` with a raised 3.
+Str axis_unit_text(Arena* arena, Str label);
 
 /// Marks of a linear axis: k * mantissa * 10^exponent for k = first..last.
 typedef struct PlotTicks {
@@ -171,8 +173,8 @@ typedef struct Figure {
   Axis band_axis;
   double* marks;  // times, in order
   uint32_t mark_count;
-  uint32_t left_out;  // columns not drawn because there are too many
-  double size[2];     // NaN: by itself
+  Str note;        // what is not drawn, and why; empty: everything is
+  double size[2];  // NaN: by itself
   FigureDensity density;
   bool dark, ascii, colour;
 } Figure;
@@ -290,8 +292,8 @@ double density_shade(const DensityGrid* grid, uint32_t x, uint32_t y);
 PlotCanvas figure_svg_canvas(Sink* sink);
 /// Draw something on a canvas.
 typedef SltStatus PlotDrawFn(void* user, const PlotCanvas* canvas);
-/// PNG or PDF through cairo; SLT_ERR_UNSUPPORTED when it was absent at build time or cannot be loaded
-/// now. `draw` may fail half way.
+/// PNG or PDF through cairo; SLT_ERR_UNSUPPORTED when it was absent at build time or cannot be
+/// loaded now. `draw` may fail half way.
 SltStatus plot_cairo(PlotDrawFn* draw, void* user, bool pdf, Sink* sink);
 /// The same in characters (figure_terminal.c): areas of one colour have one letter.
 SltStatus plot_terminal(PlotDrawFn* draw, void* user, Sink* sink);

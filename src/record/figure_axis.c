@@ -112,15 +112,42 @@ uint32_t plot_tick_text(const PlotTicks* ticks, int64_t k, char* out) {
 
 // ---- their texts --------------------------------------------------------------------------------
 
-uint32_t axis_power_text(int exponent, char* out) {
+/// A digit or a minus in small and raised; NULL for anything else.
+static const char* raised(char letter) {
   static const char* const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  if (letter == '-') return "⁻";
+  return letter >= '0' && letter <= '9' ? digits[letter - '0'] : NULL;
+}
+
+uint32_t axis_power_text(int exponent, char* out) {
   char plain[16];
   snprintf(plain, sizeof plain, "%d", exponent);
   uint32_t length = (uint32_t)sprintf(out, "10");
   for (const char* at = plain; *at; at++) {
-    length += (uint32_t)sprintf(out + length, "%s", *at == '-' ? "⁻" : digits[*at - '0']);
+    length += (uint32_t)sprintf(out + length, "%s", raised(*at));
   }
   return length;
+}
+
+Str axis_unit_text(Arena* arena, Str label) {
+  uint32_t unit = label.length;
+  while (unit > 0 && label.data[unit - 1] != '[')
+    unit--;
+  if (unit == 0 || label.data[label.length - 1] != ']') return label;
+  // a raised letter takes up to three bytes
+  char* out = arena_alloc(arena, unit + 3 * (size_t)(label.length - unit) + 1, 1);
+  memcpy(out, label.data, unit);
+  uint32_t length = unit;
+  bool power = false;
+  for (uint32_t i = unit; i < label.length; i++) {
+    char letter = label.data[i];
+    const char* small = raised(letter);
+    power = letter == '^' || (power && small);
+    if (letter == '^') continue;
+    const char* text = power ? small : letter == '*' ? "·" : NULL;
+    length += (uint32_t)sprintf(out + length, text ? "%s" : "%.1s", text ? text : &label.data[i]);
+  }
+  return (Str){out, length};
 }
 
 /// A number as it is printed: with a real minus.
@@ -169,6 +196,16 @@ static void decade_text(int exponent, bool plain, bool short_ones, char* out) {
   }
 }
 
+/// Less than a decade: the marks of a linear axis, where they stand on this one.
+static void narrow_log_ticks(const Axis* axis, uint32_t count, bool plain, AxisTicks* out) {
+  PlotTicks ticks =
+      plot_ticks((PlotRange){pow(10.0, axis->range.lo), pow(10.0, axis->range.hi)}, count);
+  for (int64_t k = ticks.first; k <= ticks.last; k++) {
+    double value = plot_tick_value(&ticks, k);
+    if (value > 0.0) number_text(value, plain, add_tick(axis, log10(value), false, out)->text);
+  }
+}
+
 static void log_ticks(const Axis* axis, uint32_t count, bool plain, AxisTicks* out) {
   int first = (int)ceil(axis->range.lo - 1e-9);
   int last = (int)floor(axis->range.hi + 1e-9);
@@ -196,6 +233,8 @@ void axis_ticks(const Axis* axis, uint32_t count, bool plain, AxisTicks* out) {
   out->factor = 0;
   if (!axis->log) {
     linear_ticks(axis, count, plain, out);
+  } else if (2.0 * range_half(axis->range) < 1.0 && fabs(axis->range.lo) < 300.0) {
+    narrow_log_ticks(axis, count, plain, out);
   } else if (fabs(axis->range.lo) < 320.0 && fabs(axis->range.hi) < 320.0) {
     log_ticks(axis, count, plain, out);
   }

@@ -72,9 +72,13 @@ Str plot_clip(Str text, uint32_t limit) {
 
 // ---- sizes --------------------------------------------------------------------------------------
 
-static uint32_t tick_count(double length, double distance) {
-  double count = floor(length / distance);
-  return count < 2.0 ? 2 : (uint32_t)count;
+static uint32_t x_tick_count(double width) {
+  return (uint32_t)fmax(floor(width / 90.0), 2.0);
+}
+
+/// Low panels have few marks, but more to a length than high ones: two tell little of a scale.
+static uint32_t y_tick_count(double height) {
+  return (uint32_t)fmax(fmin(3.2 + height / 55.0, height / 20.0), 2.0);
 }
 
 /// Whether what follows a panel stands over the same axis.
@@ -121,7 +125,7 @@ static double fixed_height(const Drawing* d) {
     if (bands_follow(f, p)) height += bands_height(f);
   }
   if (f->panel_count == 0) height += bands_height(f) + AXIS_HEIGHT;
-  return height + (f->left_out ? LEGEND_LINE : 0.0);
+  return height + (f->note.length ? LEGEND_LINE : 0.0);
 }
 
 static double widest_tick(const Drawing* d, AxisId id) {
@@ -130,8 +134,7 @@ static double widest_tick(const Drawing* d, AxisId id) {
     const FigurePanel* panel = &d->figure->panels[p];
     if (panel->space || (id == AXIS_Y2 && !panel_has_right(panel))) continue;
     AxisTicks ticks;
-    axis_ticks(&panel->axes[id], tick_count(d->unit_height * panel_weight(panel), 42.0), false,
-               &ticks);
+    axis_ticks(&panel->axes[id], y_tick_count(d->unit_height * panel_weight(panel)), false, &ticks);
     for (uint32_t i = 0; i < ticks.count; i++)
       widest = fmax(widest, plot_text_width(str_from_c(ticks.ticks[i].text), FONT));
   }
@@ -179,8 +182,8 @@ static void layout(Drawing* d) {
 static void draw_grid(const Drawing* d, const FigurePanel* panel, PlotBox box) {
   AxisTicks x;
   AxisTicks y;
-  axis_ticks(&panel->axes[AXIS_X], tick_count(box.width, 90.0), false, &x);
-  axis_ticks(&panel->axes[AXIS_Y], tick_count(box.height, 42.0), false, &y);
+  axis_ticks(&panel->axes[AXIS_X], x_tick_count(box.width), false, &x);
+  axis_ticks(&panel->axes[AXIS_Y], y_tick_count(box.height), false, &y);
   for (uint32_t i = 0; i < x.count; i++) {
     const PlotPen pen = {.rgb = d->theme->grid, .width = x.ticks[i].minor ? 0.5 : 1.0};
     double at = box.x + x.ticks[i].at * box.width;
@@ -196,7 +199,7 @@ static void draw_grid(const Drawing* d, const FigurePanel* panel, PlotBox box) {
 /// Marks, power of ten and name of a vertical axis.
 static void draw_y_axis(const Drawing* d, const FigurePanel* panel, AxisId id, PlotBox box) {
   AxisTicks ticks;
-  axis_ticks(&panel->axes[id], tick_count(box.height, 42.0), false, &ticks);
+  axis_ticks(&panel->axes[id], y_tick_count(box.height), false, &ticks);
   bool right = id == AXIS_Y2;
   double x = right ? box.x + box.width + 7.0 : box.x - 7.0;
   PlotAnchor anchor = right ? PLOT_START : PLOT_END;
@@ -214,7 +217,7 @@ static void draw_y_axis(const Drawing* d, const FigurePanel* panel, AxisId id, P
   if (!axis_is_labelled(d, panel, id)) return;
   const PlotFont font = {.size = FONT, .rgb = d->theme->ink, .anchor = PLOT_MIDDLE, .upward = true};
   double across = right ? box.x + box.width + widest_tick(d, id) + 24.0
-                        : box.x - 7.0 - widest_tick(d, id) - 9.0;
+                        : box.x - 7.0 - widest_tick(d, id) - 12.0;
   d->canvas->text(d->canvas->user, across, box.y + 0.5 * box.height, &font, panel->axes[id].label);
 }
 
@@ -222,7 +225,7 @@ static void draw_y_axis(const Drawing* d, const FigurePanel* panel, AxisId id, P
 static void draw_x_axis(const Drawing* d, const Axis* axis, double top) {
   const PlotPen mark = {.rgb = d->theme->frame, .width = 1.0};
   AxisTicks ticks;
-  axis_ticks(axis, tick_count(d->right - d->left, 90.0), false, &ticks);
+  axis_ticks(axis, x_tick_count(d->right - d->left), false, &ticks);
   for (uint32_t i = 0; i < ticks.count; i++) {
     double x = d->left + ticks.ticks[i].at * (d->right - d->left);
     draw_line(d, x, top, x, top + (ticks.ticks[i].minor ? 2.0 : 4.0), &mark);
@@ -293,12 +296,6 @@ static double draw_panel(const Drawing* d, const FigurePanel* asked, double top,
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-static void draw_left_out(const Drawing* d) {
-  char text[64];
-  snprintf(text, sizeof text, "and %u more columns not drawn", d->figure->left_out);
-  draw_text(d, d->right, d->height - 8.0, PLOT_END, d->theme->soft, str_from_c(text));
-}
-
 static double draw_bands(const Drawing* d, double y) {
   StateSet states = {0};
   choose_state_colours(d->figure, &states);
@@ -333,6 +330,6 @@ SltStatus figure_draw(const Figure* figure, const PlotCanvas* canvas, Arena* are
     y += shared ? PANEL_GAP : AXIS_HEIGHT + PANEL_GAP;
   }
   if (figure->panel_count == 0) draw_bands(&d, y);
-  if (figure->left_out) draw_left_out(&d);
+  draw_text(&d, d.right, d.height - 8.0, PLOT_END, d.theme->soft, figure->note);
   return canvas->end(canvas->user);
 }

@@ -67,6 +67,9 @@ typedef struct Plan {
   BASE_VEC(Quantity) quantities;
   BASE_VEC(FigurePanel) panels;
   BASE_VEC(FigureBand) bands;
+  uint32_t lines_left_out;  // because there are too many
+  bool bands_left_out;
+  bool hides;  // values that a logarithmic axis has no place for
   Str* bad;
 } Plan;
 
@@ -167,7 +170,7 @@ static bool add_matching(Plan* plan, uint32_t table_index, Str name, AxisId axis
       continue;
     }
     if (lines->count == NAMED_LINES_MAX) {
-      plan->figure->left_out++;
+      plan->lines_left_out++;
       continue;
     }
     FigureLine line = make_line(plan, table_index, axis_column(plan, table), i);
@@ -207,9 +210,14 @@ static bool band_changes(const SltTable* table, uint32_t column) {
 static void choose_bands(Plan* plan, bool all) {
   for (uint32_t t = 0; t < plan->wish->tables.count; t++) {
     const SltTable* table = plan->wish->tables.data[t].table;
-    for (uint32_t i = 0; i < table->column_count && plan->bands.count < FIGURE_BANDS_MAX; i++) {
+    for (uint32_t i = 0; i < table->column_count; i++) {
       bool wanted = table_is_text(table, i) && (all || table->columns[i].hidden);
-      if (wanted && band_changes(table, i)) add_band(plan, t, i);
+      if (!wanted || !band_changes(table, i)) continue;
+      if (plan->bands.count < FIGURE_BANDS_MAX) {
+        add_band(plan, t, i);
+      } else {
+        plan->bands_left_out = true;
+      }
     }
   }
 }
@@ -335,7 +343,7 @@ static void add_all(Plan* plan, LineList* lines) {
                    is_named(wish->common.right, name);
       if (taken) continue;
       if (lines->count == FIGURE_LINES_MAX) {
-        plan->figure->left_out++;
+        plan->lines_left_out++;
       } else {
         base_vec_push(plan->arena, lines, make_line(plan, t, x, i));
       }
@@ -408,8 +416,11 @@ static SltStatus plan_phase(Plan* plan, const PanelWish* wish) {
   FigureSpace* space = (FigureSpace*)figure_space(plan->wish, wish, lines.data, lines.count,
                                                   third.data, plan->arena);
   const SltTable* table = plan->wish->tables.data[lines.data[0].table].table;
-  for (uint32_t i = 0; i < 3; i++)
+  for (uint32_t i = 0; i < 3; i++) {
     space->axes[i].label = str_from_c(table->columns[find_column(table, axes[i])].label);
+    if (!plan->wish->ascii)
+      space->axes[i].label = axis_unit_text(plan->arena, space->axes[i].label);
+  }
   panel->space = space;
   panel->equal = true;
   return SLT_OK;
@@ -489,6 +500,11 @@ static PlotRange line_range(const FigureLine* line, AxisId axis, bool log, const
   return (PlotRange){log10(range.lo), log10(range.hi)};
 }
 
+static bool hides_values(const FigureLine* line, AxisId axis, const AxisWish* shown) {
+  PlotRange range = line_range(line, axis, false, shown);
+  return !is_empty(range) && !(range.lo > 0.0);
+}
+
 /// What was asked for takes the place of what the data say.
 static PlotRange asked_range(const AxisWish* wish, PlotRange range) {
   double lo = wish->log && wish->lo > 0.0 ? log10(wish->lo) : wish->log ? (double)NAN : wish->lo;
@@ -500,7 +516,7 @@ static PlotRange asked_range(const AxisWish* wish, PlotRange range) {
                       : (PlotRange){range.hi - 1.0, range.hi};
 }
 
-static void plan_axis(FigurePanel* panel, AxisId id, const AxisWish* wish) {
+static void plan_axis(Plan* plan, FigurePanel* panel, AxisId id, const AxisWish* wish) {
   const AxisWish* shown = id == AXIS_X || panel->space ? &whole : &panel->wish->axes[AXIS_X];
   Axis* axis = &panel->axes[id];
   PlotRange range = empty_range;
@@ -509,6 +525,7 @@ static void plan_axis(FigurePanel* panel, AxisId id, const AxisWish* wish) {
     const FigureLine* line = &panel->lines[i];
     if (id != AXIS_X && line->axis != id) continue;
     range = range_join(range, line_range(line, id, wish->log, shown));
+    plan->hides = plan->hides || (wish->log && hides_values(line, id, shown));
     ordered = ordered && line->ordered;
   }
   axis->log = wish->log;
@@ -588,6 +605,15 @@ static void label_lines(const Plan* plan, FigurePanel* panel) {
   }
 }
 
+/// Units as they are printed; plain letters keep them as they are written.
+static void print_units(const Plan* plan, FigurePanel* panel) {
+  if (plan->wish->ascii) return;
+  for (int id = AXIS_X; id < AXIS_COUNT; id++)
+    panel->axes[id].label = axis_unit_text(plan->arena, panel->axes[id].label);
+  for (uint32_t i = 0; i < panel->line_count; i++)
+    panel->lines[i].label = axis_unit_text(plan->arena, panel->lines[i].label);
+}
+
 /// Colours tell quantities apart and dashes tables, or colours the tables where each panel has one
 /// quantity.
 static void colour_lines(const Plan* plan) {
@@ -637,7 +663,7 @@ static void plan_axes(Plan* plan) {
   for (uint32_t p = 0; p < plan->panels.count; p++) {
     FigurePanel* panel = &plan->panels.data[p];
     for (int id = AXIS_X; id < AXIS_COUNT; id++)
-      plan_axis(panel, (AxisId)id, panel->space ? &whole : &panel->wish->axes[id]);
+      plan_axis(plan, panel, (AxisId)id, panel->space ? &whole : &panel->wish->axes[id]);
     if (panel->space) {
       panel->axes[AXIS_X].range = panel->space->across_range;
       panel->axes[AXIS_Y].range = panel->space->up_range;
@@ -648,6 +674,7 @@ static void plan_axes(Plan* plan) {
     label_axis(plan, panel, AXIS_Y);
     label_axis(plan, panel, AXIS_Y2);
     label_lines(plan, panel);
+    print_units(plan, panel);
   }
   align_time(plan);
   colour_lines(plan);
@@ -711,6 +738,19 @@ static void drop_empty_panels(Plan* plan) {
   plan->panels.count = kept;
 }
 
+/// What a reader would miss.
+static Str note_of(const Plan* plan) {
+  TextBuffer note = {.arena = plan->arena};
+  if (plan->lines_left_out)
+    text_append_format(&note, "and %u more columns not drawn", plan->lines_left_out);
+  if (plan->bands_left_out && plan->bands.count)
+    text_append_format(&note, "%sthere are more automata", note.length ? "; " : "");
+  if (plan->hides)
+    text_append_format(&note, "%sno values of 0 and below on a logarithmic axis",
+                       note.length ? "; " : "");
+  return text_str(&note);
+}
+
 SltStatus figure_plan(const FigureWish* wish, Arena* arena, Figure* out, Str* bad) {
   *out = (Figure){.title = wish->title,
                   .size = {wish->size[0], wish->size[1]},
@@ -733,6 +773,7 @@ SltStatus figure_plan(const FigureWish* wish, Arena* arena, Figure* out, Str* ba
   out->panel_count = plan.panels.count;
   out->bands = plan.bands.data;
   out->band_count = plan.bands.count;
+  out->note = note_of(&plan);
   figure_marks(wish, arena, out);
   return SLT_OK;
 }

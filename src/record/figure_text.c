@@ -480,11 +480,10 @@ SltStatus figure_text(const Figure* figure, Sink* sink, Arena* arena) {
   if (axis) write_x_axis(&p, &figure->band_axis);
   for (uint32_t b = 0; b < figure->band_count; b++)
     write_band(&p, &figure->bands[b], states);
-  if (figure->left_out) {
+  if (figure->note.length) {
     repeat(sink, " ", p.label + 2);
-    sink_c(sink, "and ");
-    sink_unsigned(sink, figure->left_out);
-    sink_c(sink, " more columns not drawn\n");
+    write_name(sink, figure->note);
+    sink_char(sink, '\n');
   }
   return sink_flush(sink);
 }

@@ -35,6 +35,7 @@ typedef struct GraphAutomaton {
 typedef struct GraphSwitch {
   Str name, text;
   uint32_t line;
+  uint32_t alike;  // how many a loop has made; 0 and 1: it stands alone
   uint64_t turned;
 } GraphSwitch;
 
@@ -47,19 +48,26 @@ typedef struct Graph {
   bool ran;  // counts mean something
 } Graph;
 
+/// Neighbours that a loop has made, which differ by a number only, as one with the sum of their
+/// counts.
+Graph graph_joined(const Graph* graph, Arena* arena);
+
 /// A guard in words.
 Str graph_words(Str guard, Arena* arena);
 /// The name of an automaton without what tells apart those that a program has made: `drum@6`.
 Str graph_name(Str name);
+
+/// A switch in words; after a run with how often it turned.
+Str graph_switch_text(const GraphSwitch* s, bool ran, Arena* arena);
 
 /// How arrows of a class (SltEventClass) look: "#d1351c"; "" for no dashes; the class in a word.
 const char* graph_class_colour(int class);
 const char* graph_class_dash(int class);
 const char* graph_class_name(int class);
 
-/// Write in the language of Graphviz.
-void graph_write_dot(const Graph* graph, const char* title, Sink* sink);
-/// Draw as one SVG file. `arena` is for scratch memory.
+/// Write in the language of Graphviz. `arena` is for scratch memory.
+void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* sink);
+/// Draw as one SVG file.
 void graph_write_svg(const Graph* graph, const char* title, Arena* arena, Sink* sink);
 
 #endif

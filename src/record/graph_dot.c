@@ -22,8 +22,15 @@ static uint32_t piece_length(Str text, uint32_t begin) {
   return text.length - begin;
 }
 
-/// Markup of a label: a line gets as many whole conditions as it can hold.
-static void write_broken(Sink* sink, Str text) {
+static void write_quoted(Sink* sink, Str text) {
+  for (uint32_t i = 0; i < text.length; i++) {
+    if (text.data[i] == '"' || text.data[i] == '\\') sink_char(sink, '\\');
+    sink_char(sink, text.data[i]);
+  }
+}
+
+/// A label, as markup or as a quoted text: a line gets as many whole conditions as it can hold.
+static void write_lines(Sink* sink, Str text, bool markup) {
   uint32_t column = 0;
   uint32_t begin = 0;
   for (uint32_t i = 0; i <= text.length; i++) {
@@ -32,15 +39,24 @@ static void write_broken(Sink* sink, Str text) {
     uint32_t width = utf8_count((Str){text.data + begin, i - begin});
     Str piece = {text.data + begin, is_joint(text, begin) ? piece_length(text, begin) : i - begin};
     if (column > 0 && column + 1 + utf8_count(piece) > LINE_CHARS) {
-      sink_c(sink, "<BR/>");
+      sink_c(sink, markup ? "<BR/>" : "\\n");
       column = 0;
     } else if (column > 0) {
       sink_char(sink, ' ');
     }
-    plot_svg_escaped(sink, (Str){text.data + begin, i - begin});
+    Str word = {text.data + begin, i - begin};
+    if (markup) {
+      plot_svg_escaped(sink, word);
+    } else {
+      write_quoted(sink, word);
+    }
     column += 1 + width;
     begin = i + 1;
   }
+}
+
+static void write_broken(Sink* sink, Str text) {
+  write_lines(sink, text, true);
 }
 
 static void write_state(Sink* sink, const Graph* graph, uint32_t a, uint32_t s) {
@@ -51,9 +67,10 @@ static void write_state(Sink* sink, const Graph* graph, uint32_t a, uint32_t s) 
   sink_unsigned(sink, a);
   sink_char(sink, '_');
   sink_unsigned(sink, s);
-  sink_c(sink, " [label=<");
-  write_broken(sink, state->name);
-  sink_c(sink, ">");
+  // a plain text: dot puts it in the middle of its box whatever the font of the reader
+  sink_c(sink, " [label=\"");
+  write_lines(sink, state->name, false);
+  sink_c(sink, "\"");
   if (!visited) sink_c(sink, ", fillcolor=\"#f6f8fa\", color=\"#8c959f\", fontcolor=\"#57606a\"");
   if (mythical) sink_c(sink, ", style=\"rounded,filled,dashed\"");
   sink_c(sink, "];\n");
@@ -152,33 +169,19 @@ static void write_automaton(Sink* sink, const Graph* graph, uint32_t a) {
   sink_c(sink, "  }\n");
 }
 
-static void write_switches(Sink* sink, const Graph* graph) {
+static void write_switches(Sink* sink, const Graph* graph, Arena* arena) {
   sink_c(sink,
          "  switches [shape=plaintext, style=\"\", label=<<TABLE BORDER=\"0\" CELLSPACING=\"2\">"
          "<TR><TD ALIGN=\"LEFT\"><B>switches of conditions and piecewise functions</B></TD></TR>");
   for (uint32_t s = 0; s < graph->switch_count; s++) {
-    const GraphSwitch* one = &graph->switches[s];
-    bool named = one->name.length > 3 && memcmp(one->name.data, "if@", 3) != 0;
     sink_c(sink, "<TR><TD ALIGN=\"LEFT\">");
-    if (named) {
-      plot_svg_escaped(sink, graph_name(one->name));
-      sink_c(sink, ": ");
-    }
-    plot_svg_escaped(sink, one->text);
-    sink_c(sink, " (line ");
-    sink_unsigned(sink, one->line);
-    sink_char(sink, ')');
-    if (graph->ran) {
-      sink_c(sink, ", turned ");
-      sink_unsigned(sink, one->turned);
-      sink_c(sink, "×");
-    }
+    plot_svg_escaped(sink, graph_switch_text(&graph->switches[s], graph->ran, arena));
     sink_c(sink, "</TD></TR>");
   }
   sink_c(sink, "</TABLE>>];\n");
 }
 
-void graph_write_dot(const Graph* graph, const char* title, Sink* sink) {
+void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* sink) {
   sink_c(sink, "digraph automata {\n  graph [rankdir=LR, nodesep=0.5, ranksep=0.9, pad=0.2, "
                "fontname=\"Helvetica\", "
                "fontsize=13, labelloc=t, labeljust=l");
@@ -192,8 +195,9 @@ void graph_write_dot(const Graph* graph, const char* title, Sink* sink) {
       "];\n  node [shape=box, style=\"rounded,filled\", fillcolor=\"#e3eefa\", color=\"#1f2328\", "
       "fontname=\"Helvetica\", fontsize=13, margin=\"0.2,0.1\"];\n"
       "  edge [fontname=\"Helvetica\", fontsize=11, color=\"#1f2328\", arrowsize=0.8];\n");
-  for (uint32_t a = 0; a < graph->automaton_count; a++)
+  // from left to right, dot stacks from the bottom
+  for (uint32_t a = graph->automaton_count; a-- > 0;)
     write_automaton(sink, graph, a);
-  if (graph->switch_count) write_switches(sink, graph);
+  if (graph->switch_count) write_switches(sink, graph, arena);
   sink_c(sink, "}\n");
 }

@@ -219,18 +219,6 @@ static void draw_panel(Sink* sink, const GraphPanel* panel, bool ran, double x, 
 
 // ---- the page -----------------------------------------------------------------------------------
 
-static Str switch_text(const GraphSwitch* s, bool ran, Arena* arena) {
-  TextBuffer text = {.arena = arena};
-  bool named = s->name.length > 3 && !str_equal((Str){s->name.data, 3}, STR_LIT("if@"));
-  if (named) text_append_format(&text, "%.*s: ", STR_ARGS(graph_name(s->name)));
-  text_append_format(&text, "%.*s (line %u)", STR_ARGS(s->text), s->line);
-  if (ran) {
-    text_append_format(&text, ": turned %llu time%s", (unsigned long long)s->turned,
-                       s->turned == 1 ? "" : "s");
-  }
-  return text_str(&text);
-}
-
 static uint32_t switch_lines(const Graph* graph) {
   if (graph->switch_count == 0) return 0;
   return 1 + (graph->switch_count > SWITCH_MAX ? SWITCH_MAX + 1 : graph->switch_count);
@@ -243,7 +231,7 @@ static double write_switches(Sink* sink, const Graph* graph, Arena* arena, doubl
           STR_LIT("switches of conditions and piecewise functions"));
   for (uint32_t i = 0; i < graph->switch_count && i <= SWITCH_MAX; i++) {
     y += LIST_LINE;
-    Str text = switch_text(&graph->switches[i], graph->ran, arena);
+    Str text = graph_switch_text(&graph->switches[i], graph->ran, arena);
     if (i == SWITCH_MAX) {
       TextBuffer more = {.arena = arena};
       text_append_format(&more, "and %u more", graph->switch_count - SWITCH_MAX);

@@ -70,3 +70,23 @@ Str graph_name(Str name) {
   const char* at = name.length ? memchr(name.data, '@', name.length) : NULL;
   return at && at > name.data ? (Str){name.data, (uint32_t)(at - name.data)} : name;
 }
+
+/// Whether its name says more than its condition: that of `abs(x)` does, a condition itself does
+/// not.
+static bool is_named(const GraphSwitch* s, Arena* arena) {
+  if (s->name.length <= 3 || memcmp(s->name.data, "if@", 3) == 0) return false;
+  return s->name.data[0] != '[' && !str_equal(graph_words(s->name, arena), s->text);
+}
+
+Str graph_switch_text(const GraphSwitch* s, bool ran, Arena* arena) {
+  TextBuffer text = {.arena = arena};
+  if (is_named(s, arena)) text_append_format(&text, "%.*s: ", STR_ARGS(graph_name(s->name)));
+  text_append(&text, s->text);
+  if (s->alike > 1) text_append_format(&text, ", %u alike", s->alike);
+  text_append_format(&text, " (line %u)", s->line);
+  if (ran) {
+    text_append_format(&text, ": turned %llu time%s", (unsigned long long)s->turned,
+                       s->turned == 1 ? "" : "s");
+  }
+  return text_str(&text);
+}

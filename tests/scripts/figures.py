@@ -88,6 +88,21 @@ class Figures(cli_case.CliCase):
         self.assertNotIn("1000", shown)
         self.assertIn("3 +", shown)
 
+    def test_what_is_not_drawn_is_said(self):
+        self.write("fall.csv", "time,x\n0,1\n1,0\n2,10\n")
+        note = "no values of 0 and below on a logarithmic axis"
+        self.assertIn(note, self.good("plot", "fall.csv", "--log", "y").out)
+        self.assertNotIn(note, self.good("plot", "fall.csv").out)
+        columns = ",".join(f"a{i}.state" for i in range(9))
+        self.write("many.csv", f"time,x,{columns}\n0,1{',on' * 9}\n1,2{',off' * 9}\n")
+        self.assertIn("there are more automata", self.good("plot", "many.csv").out)
+
+    def test_units_are_printed(self):
+        self.write("flow.csv", "time,q\ns,kg*m^-3/s\n0,1\n1,2\n")
+        self.good("plot", "flow.csv", "-o", "flow.svg")
+        self.assertIn(">q [kg·m⁻³/s]<", self.read("flow.svg"))
+        self.assertIn("q [kg*m^-3/s]", self.good("plot", "flow.csv", "--ascii").out)
+
     def test_several_tables_say_what_they_show(self):
         self.write("other.csv", saw())
         self.assertIn("h [m]:", self.good("plot", "saw.csv", "other.csv", "h").out)

@@ -68,6 +68,16 @@ class Graph(cli_case.CliCase):
         self.fails(2, "explain", "ball.lisma", "--graph", "h.png", says=["Graphviz"],
                    env=self.environment(SALTUS_DOT="nothing-of-this-name"))
 
+    def test_automata_of_a_loop_are_one(self):
+        self.write("l.lisma", "for i = 1:12 { x[i]' = 1; x[i](t0) = i/100;\n"
+                              "automaton room[i] { state on [x[i] >= 0.5] {} from init; } }\n"
+                              "automaton other { state on [x[3] >= 0.7] {} from init; }\n"
+                              "experiment { end = 1; }\n")
+        texts = self.texts(self.draw("l.lisma", "--run"))
+        self.assertIn("room1 … room12 (12 alike)", texts)
+        self.assertIn("12× interior", texts)
+        self.assertEqual(texts.count("on"), 2)
+
     def test_guards_in_words(self):
         self.write("w.lisma", "x[1]' = 1; x[1](t0) = 0; y = x[1]; `a b` = y;\n"
                               "state p [x[1] >= 1] && [y != 3] {} from init;\n"

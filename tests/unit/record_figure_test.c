@@ -166,11 +166,13 @@ TEST(patterns_mean_columns) {
 }
 
 TEST(logarithmic_marks_are_decades) {
-  static const struct {
+  const struct {
     double lo, hi;
     const char* want;
-  } cases[] = {
-      {0.0, 3.0, "1 10 100 1000 "}, {-9.0, 0.0, "10⁻⁹ 10⁻⁶ 10⁻³ 10⁰ "}, {0.0, 1.0, "1 2 5 10 "}};
+  } cases[] = {{0.0, 3.0, "1 10 100 1000 "},
+               {-9.0, 0.0, "10⁻⁹ 10⁻⁶ 10⁻³ 10⁰ "},
+               {0.0, 1.0, "1 2 5 10 "},
+               {log10(0.12), log10(0.41), "0.2 0.3 0.4 "}};
   FOR_CASES(c, cases) {
     Axis axis = {.range = {c->lo, c->hi}, .log = true};
     AxisTicks ticks;
