@@ -84,7 +84,7 @@ typedef struct FmuJob {
   const FmuItem** input_items;
   FmuInputs inputs;
   const FmuItem** columns;
-  uint32_t column_count;
+  uint32_t column_count, column_room;
 } FmuJob;
 
 static int parse(const char* command, int argc, char** argv, FmuJob* job) {
@@ -123,19 +123,51 @@ static int parse(const char* command, int argc, char** argv, FmuJob* job) {
   return CLI_DONE;
 }
 
-static const FmuItem* find_item(const FmuJob* job, const char* name) {
+/// A variable, or the first element of an array; NULL for none.
+static const FmuItem* look_up(const FmuJob* job, const char* name) {
+  size_t length = strlen(name);
+  const FmuItem* first = NULL;
   for (uint32_t i = 0; i < job->d.count; i++) {
-    if (strcmp(job->d.items[i].name, name) == 0) return &job->d.items[i];
+    const FmuItem* item = &job->d.items[i];
+    if (strcmp(item->name, name) == 0) return item;
+    bool starts = item->elements && item->element == 0 && strncmp(item->name, name, length) == 0;
+    if (starts && item->name[length] == '[' && !first) first = item;
   }
-  cli_error("the FMU has no variable `%s`", name);
+  if (!first) cli_error("the FMU has no variable `%s`", name);
+  return first;
+}
+
+/// One number of the FMU.
+static const FmuItem* find_item(const FmuJob* job, const char* name) {
+  const FmuItem* item = look_up(job, name);
+  if (!item || strcmp(item->name, name) == 0) return item;
+  cli_error("`%s` is an array of the FMU: its elements are `%s` to `%s`", name, item->name,
+            item[item->elements - 1].name);
   return NULL;
+}
+
+/// A column for an item, or for so many elements from it on.
+static bool add_column(FmuJob* job, const FmuItem* item, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (job->column_count == job->column_room) {
+      uint32_t wanted = job->column_room ? 2 * job->column_room : 64;
+      void* moved = realloc((void*)job->columns, wanted * sizeof *job->columns);
+      if (!moved) {
+        cli_error("out of memory");
+        return false;
+      }
+      job->columns = moved;
+      job->column_room = wanted;
+    }
+    job->columns[job->column_count++] = item + i;
+  }
+  return true;
 }
 
 /// What is recorded: what was asked for, else all single numbers that are no parameters.
 static int choose_columns(FmuJob* job) {
-  job->columns = calloc(job->d.count + job->out.count + 1u, sizeof *job->columns);
   job->sets = calloc(job->settings.count + 1u, sizeof *job->sets);
-  if (!job->columns || !job->sets) {
+  if (!job->sets) {
     cli_error("out of memory");
     return CLI_RUN;
   }
@@ -145,15 +177,16 @@ static int choose_columns(FmuJob* job) {
     if (!job->sets[i].item) return CLI_MODEL;
   }
   for (uint32_t i = 0; i < job->out.count; i++) {
-    const FmuItem* item = find_item(job, job->out.items[i]);
+    const FmuItem* item = look_up(job, job->out.items[i]);
     if (!item) return CLI_MODEL;
-    job->columns[job->column_count++] = item;
+    if (!add_column(job, item, strcmp(item->name, job->out.items[i]) == 0 ? 1 : item->elements))
+      return CLI_RUN;
   }
   for (uint32_t i = 0; job->out.count == 0 && i < job->d.count; i++) {
     const FmuItem* item = &job->d.items[i];
     bool number = item->type == FMU_REAL || item->type == FMU_INTEGER || item->type == FMU_BOOLEAN;
     if (!number || item->array || item->parameter || item->independent) continue;
-    job->columns[job->column_count++] = item;
+    if (!add_column(job, item, 1)) return CLI_RUN;
   }
   return CLI_DONE;
 }

@@ -53,9 +53,9 @@ static bool fits_a_model(const BlockLayout* l) {
 
 static bool lay_states(const FmuDescription* d, BlockLayout* l, char* problem, size_t size) {
   for (uint32_t i = 0; l->exchange && i < d->state_count; i++) {
-    const FmuItem* state = fmu_state(d, i);
+    const FmuItem* state = d->states[i];
     if (!state || !is_number(state)) {
-      snprintf(problem, size, "its state %u is an array, or not among its variables", i + 1);
+      snprintf(problem, size, "its state %u is not among its variables", i + 1);
       return false;
     }
     l->states[l->state_count++] = state;
@@ -72,7 +72,8 @@ static bool lay_items(const FmuDescription* d, BlockLayout* l) {
   for (uint32_t i = 0; i < d->count; i++) {
     const FmuItem* item = &d->items[i];
     if (!is_number(item)) continue;
-    if (item->parameter && !isnan(item->start)) l->parameters[l->parameter_count++] = item;
+    if (item->parameter && !item->shapes && !isnan(item->start))
+      l->parameters[l->parameter_count++] = item;
     if (item->input) l->inputs[l->input_count++] = item;
     if (item->output && !integrated[i]) l->outputs[l->output_count++] = item;
   }

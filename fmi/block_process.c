@@ -31,12 +31,7 @@ typedef struct Process {
 } Process;
 
 static bool set_inputs(Process* p, const double* u, bool held) {
-  for (uint32_t i = 0; i < p->l->input_count; i++) {
-    const FmuItem* item = p->l->inputs[i];
-    if (!held && (item->held || item->type != FMU_REAL)) continue;
-    if (!foreign_set(&p->f, item, u[i])) return false;
-  }
-  return true;
+  return foreign_set(&p->f, p->l->inputs, u, p->l->input_count, held);
 }
 
 static bool get_outputs(Process* p, double* y) {
@@ -49,7 +44,7 @@ static bool set_parameters(Foreign* f, void* user) {
   for (uint32_t i = 0; i < p->l->parameter_count; i++) {
     // what has its usual value is left alone: some cannot be set at all
     if (values[i] == p->l->parameters[i]->start) continue;
-    if (!foreign_set(f, p->l->parameters[i], values[i])) return false;
+    if (!foreign_set(f, &p->l->parameters[i], &values[i], 1, true)) return false;
   }
   return true;
 }

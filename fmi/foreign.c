@@ -160,6 +160,15 @@ void foreign_close(Foreign* f) {
   void* release = f->instance ? find(f, "FreeInstance") : NULL;
   if (release) ((void (*)(void*))(uintptr_t)release)(f->instance);
   f->instance = NULL;
+  while (f->arrays) {
+    ForeignArray* array = f->arrays;
+    f->arrays = array->next;
+    free(array->values);
+    free(array);
+  }
+  free(f->raw);
+  f->raw = NULL;
+  f->raw_size = 0;
 }
 
 static bool count_states(Foreign* f) {
@@ -197,74 +206,94 @@ bool foreign_initialize(Foreign* f, double start, double stop, double tolerance,
 
 // ---- values -------------------------------------------------------------------------------------
 
-/// Any whole type fits into eight bytes, the low ones of which are the number.
+/// How the functions for a type are called, and what its numbers are.
+typedef struct Kind {
+  const char* word;
+  size_t bytes;
+  bool real, sign;
+} Kind;
+
+static Kind kind_of(const Foreign* f, const FmuItem* item) {
+  if (f->d->version == 2) {
+    if (item->type == FMU_REAL) return (Kind){"Real", sizeof(double), true, true};
+    return (Kind){item->type == FMU_BOOLEAN ? "Boolean" : "Integer", sizeof(int), false, true};
+  }
+  if (strcmp(item->native, "Boolean") == 0) return (Kind){"Boolean", sizeof(bool), false, false};
+  if (strcmp(item->native, "Enumeration") == 0) return (Kind){"Int64", 8, false, true};
+  const char* digits = strpbrk(item->native, "1368");
+  return (Kind){item->native, digits ? (size_t)strtol(digits, NULL, 10) / 8 : 8,
+                item->type == FMU_REAL, item->native[0] != 'U'};
+}
+
+/// A whole number of any size fits into eight bytes, the low ones of which are the number.
 typedef union Whole {
-  int64_t whole;
-  int32_t usual;
-  int16_t half;
-  int8_t byte;
-  bool truth;
+  uint64_t whole;
+  double real;
+  float small;
 } Whole;
 
-/// How the functions for a whole type are called, and how wide it is.
-typedef struct WholeType {
-  const char* word;
-  int bits;
-  bool sign;
-} WholeType;
-
-static WholeType whole_type(const Foreign* f, const FmuItem* item) {
-  if (f->d->version == 2)
-    return (WholeType){item->type == FMU_BOOLEAN ? "Boolean" : "Integer", 32, true};
-  if (strcmp(item->native, "Boolean") == 0) return (WholeType){"Boolean", 1, false};
-  if (strcmp(item->native, "Enumeration") == 0) return (WholeType){"Int64", 64, true};
-  const char* digits = strpbrk(item->native, "1368");
-  return (WholeType){item->native, digits ? (int)strtol(digits, NULL, 10) : 64,
-                     item->native[0] != 'U'};
-}
-
-static bool get_whole(Foreign* f, const FmuItem* item, double* value) {
-  WholeType type = whole_type(f, item);
-  uint32_t reference = item->reference;
+static double number_from(Kind kind, const char* raw) {
   Whole got = {0};
-  char name[40];
-  snprintf(name, sizeof name, "Get%s", type.word);
-  bool good = f->d->version == 2 ? CALL(f, name, (void*, const uint32_t*, size_t, void*),
-                                        f->instance, &reference, 1, &got)
-                                 : CALL(f, name, (void*, const uint32_t*, size_t, void*, size_t),
-                                        f->instance, &reference, 1, &got, 1);
-  int64_t low = type.bits == 1    ? got.truth
-                : type.bits == 8  ? got.byte
-                : type.bits == 16 ? got.half
-                : type.bits == 32 ? got.usual
-                                  : got.whole;
-  if (!type.sign && type.bits < 64) low &= (int64_t)((UINT64_C(1) << type.bits) - 1);
-  *value = !type.sign && type.bits == 64 ? (double)(uint64_t)low : (double)low;
-  return good;
+  memcpy(&got, raw, kind.bytes);
+  if (kind.real) return kind.bytes == sizeof(double) ? got.real : (double)got.small;
+  if (!kind.sign) return (double)got.whole;
+  uint64_t sign = UINT64_C(1) << (8 * kind.bytes - 1);
+  return (double)(int64_t)((got.whole ^ sign) - sign);
 }
 
-static bool set_whole(Foreign* f, const FmuItem* item, double value) {
-  WholeType type = whole_type(f, item);
-  uint32_t reference = item->reference;
-  double top = ldexp(1.0, type.sign ? type.bits - 1 : type.bits);
+static bool number_to(Foreign* f, const FmuItem* item, Kind kind, double value, char* raw) {
+  Whole put = {0};
+  double top = ldexp(1.0, (int)(8 * kind.bytes) - (kind.sign ? 1 : 0));
   bool truth = item->type == FMU_BOOLEAN;
-  if (!(value == floor(value)) || value >= (truth ? 2.0 : top) ||
-      value < (type.sign && !truth ? -top : 0.0)) {
+  if (kind.real && kind.bytes == sizeof(double)) {
+    put.real = value;
+  } else if (kind.real) {
+    put.small = (float)value;
+  } else if (!(value == floor(value)) || value >= (truth ? 2.0 : top) ||
+             value < (kind.sign && !truth ? -top : 0.0)) {
     return fail(f, "%s cannot be %.17g: it is of type %s", item->name, value,
-                f->d->version == 2 ? type.word : item->native);
+                f->d->version == 2 ? kind.word : item->native);
+  } else {
+    put.whole = value < 0.0 ? (uint64_t)(int64_t)value : (uint64_t)value;
   }
-  Whole put = {.whole = value < 0.0 ? (int64_t)value : (int64_t)(uint64_t)value};
+  memcpy(raw, &put, kind.bytes);
+  return true;
+}
+
+/// Room for all numbers of the variable; NULL with a problem.
+static char* raw_room(Foreign* f, const FmuItem* item, size_t bytes) {
+  size_t wanted = bytes * (item->elements ? item->elements : 1);
+  if (wanted > f->raw_size) {
+    void* moved = realloc(f->raw, wanted);
+    if (!moved) {
+      fail(f, "out of memory");
+      return NULL;
+    }
+    f->raw = moved;
+    f->raw_size = wanted;
+  }
+  return f->raw;
+}
+
+/// Get or set values of one variable.
+static bool call_raw(Foreign* f, const char* verb, const FmuItem* item, Kind kind, char* raw) {
   char name[40];
-  snprintf(name, sizeof name, "Set%s", type.word);
+  uint32_t reference = item->reference;
+  size_t count = item->elements ? item->elements : 1;
+  snprintf(name, sizeof name, "%s%s", verb, kind.word);
   if (f->d->version == 2)
-    return CALL(f, name, (void*, const uint32_t*, size_t, const void*), f->instance, &reference, 1,
-                &put);
-  return CALL(f, name, (void*, const uint32_t*, size_t, const void*, size_t), f->instance,
-              &reference, 1, &put, 1);
+    return CALL(f, name, (void*, const uint32_t*, size_t, void*), f->instance, &reference, 1, raw);
+  return CALL(f, name, (void*, const uint32_t*, size_t, void*, size_t), f->instance, &reference, 1,
+              raw, count);
+}
+
+static bool is_numeric(const FmuItem* item) {
+  bool number = item->type == FMU_REAL || item->type == FMU_INTEGER || item->type == FMU_BOOLEAN;
+  return number && !item->array;
 }
 
 static bool is_double(const Foreign* f, const FmuItem* item) {
-  return item->type == FMU_REAL && !item->array &&
+  return item->type == FMU_REAL && is_numeric(item) && item->elements == 0 &&
          (f->d->version == 2 || strcmp(item->native, "Float32") != 0);
 }
 
@@ -277,16 +306,27 @@ static bool get_doubles(Foreign* f, const uint32_t* references, uint32_t count, 
               references, (size_t)count, values, (size_t)count);
 }
 
-static bool get_other(Foreign* f, const FmuItem* item, double* value) {
-  *value = (double)NAN;
-  if (item->array || item->type == FMU_STRING || item->type == FMU_OTHER) return true;
-  if (item->type != FMU_REAL) return get_whole(f, item, value);
-  float small = 0.0f;
-  uint32_t reference = item->reference;
-  bool good = CALL(f, "GetFloat32", (void*, const uint32_t*, size_t, float*, size_t), f->instance,
-                   &reference, 1, &small, 1);
-  *value = (double)small;
-  return good;
+/// How many of the items, from the first on, are elements of one array; 1 for other variables.
+static uint32_t count_alike(const FmuItem* const* items, uint32_t count) {
+  uint32_t n = 1;
+  while (n < count && items[0]->elements &&
+         items[n] - items[n]->element == items[0] - items[0]->element) {
+    n++;
+  }
+  return n;
+}
+
+/// Values of one variable, or of elements of one array.
+static bool get_other(Foreign* f, const FmuItem* const* items, uint32_t count, double* values) {
+  for (uint32_t i = 0; i < count; i++)
+    values[i] = (double)NAN;
+  if (!is_numeric(items[0])) return true;
+  Kind kind = kind_of(f, items[0]);
+  char* raw = raw_room(f, items[0], kind.bytes);
+  if (!raw || !call_raw(f, "Get", items[0], kind, raw)) return false;
+  for (uint32_t i = 0; i < count; i++)
+    values[i] = number_from(kind, raw + items[i]->element * kind.bytes);
+  return true;
 }
 
 bool foreign_get(Foreign* f, const FmuItem* const* items, uint32_t count, double* values) {
@@ -296,33 +336,65 @@ bool foreign_get(Foreign* f, const FmuItem* const* items, uint32_t count, double
     uint32_t n = 0;
     for (; n < AT_ONCE && i + n < count && is_double(f, items[i + n]); n++)
       references[n] = items[i + n]->reference;
-    if (!(n ? get_doubles(f, references, n, values + i) : get_other(f, items[i], values + i)))
+    uint32_t alike = n ? n : count_alike(items + i, count - i);
+    if (!(n ? get_doubles(f, references, n, values + i)
+            : get_other(f, items + i, alike, values + i))) {
       return false;
-    i += n ? n : 1;
+    }
+    i += alike;
   }
   return true;
 }
 
-bool foreign_set(Foreign* f, const FmuItem* item, double value) {
-  bool two = f->d->version == 2;
-  uint32_t reference = item->reference;
-  if (item->array || item->type == FMU_STRING || item->type == FMU_OTHER) {
-    return fail(f, "%s is no single number and cannot be set here", item->name);
+/// What the array was set to by now: its start values at first; NULL with a problem.
+static double* array_values(Foreign* f, const FmuItem* first) {
+  ForeignArray* array = f->arrays;
+  while (array && array->first != first)
+    array = array->next;
+  if (array) return array->values;
+  array = calloc(1, sizeof *array);
+  double* values = array ? calloc(first->elements, sizeof *values) : NULL;
+  if (!values) {
+    free(array);
+    fail(f, "out of memory");
+    return NULL;
   }
-  if (item->type == FMU_REAL && two) {
-    return CALL(f, "SetReal", (void*, const uint32_t*, size_t, const double*), f->instance,
-                &reference, 1, &value);
+  for (uint32_t i = 0; i < first->elements; i++)
+    values[i] = isnan(first[i].start) ? 0.0 : first[i].start;
+  *array = (ForeignArray){first, values, f->arrays};
+  f->arrays = array;
+  return values;
+}
+
+static bool set_alike(Foreign* f, const FmuItem* const* items, const double* values,
+                      uint32_t count) {
+  const FmuItem* first = items[0] - items[0]->element;
+  if (!is_numeric(first)) return fail(f, "%s is no number and cannot be set here", first->name);
+  if (first->shapes) {
+    return fail(f, "%s gives arrays of the FMU their sizes and cannot be set here", first->name);
   }
-  if (item->type == FMU_REAL && strcmp(item->native, "Float64") == 0) {
-    return CALL(f, "SetFloat64", (void*, const uint32_t*, size_t, const double*, size_t),
-                f->instance, &reference, 1, &value, 1);
+  Kind kind = kind_of(f, first);
+  char* raw = raw_room(f, first, kind.bytes);
+  double* all = first->elements ? array_values(f, first) : NULL;
+  if (!raw || (first->elements && !all)) return false;
+  for (uint32_t i = 0; i < count && all; i++)
+    all[items[i]->element] = values[i];
+  for (uint32_t i = 0; i < (all ? first->elements : 1); i++) {
+    if (!number_to(f, first + i, kind, all ? all[i] : values[0], raw + i * kind.bytes))
+      return false;
   }
-  if (item->type == FMU_REAL) {
-    float small = (float)value;
-    return CALL(f, "SetFloat32", (void*, const uint32_t*, size_t, const float*, size_t),
-                f->instance, &reference, 1, &small, 1);
+  return call_raw(f, "Set", first, kind, raw);
+}
+
+bool foreign_set(Foreign* f, const FmuItem* const* items, const double* values, uint32_t count,
+                 bool held) {
+  for (uint32_t i = 0; i < count;) {
+    uint32_t alike = count_alike(items + i, count - i);
+    bool now = held || (items[i]->type == FMU_REAL && !items[i]->held);
+    if (now && !set_alike(f, items + i, values + i, alike)) return false;
+    i += alike;
   }
-  return set_whole(f, item, value);
+  return true;
 }
 
 // ---- model exchange -----------------------------------------------------------------------------
@@ -353,30 +425,49 @@ bool foreign_derivatives(Foreign* f, double* rates) {
   return get_values(f, name, rates, f->states);
 }
 
-bool foreign_direction(Foreign* f, const FmuItem* by, const FmuItem* const* outputs,
-                       uint32_t output_count, double* out) {
-  uint32_t known = by->reference;
-  uint32_t unknown = 0;
-  double one = 1.0;
-  for (uint32_t i = 0; i < f->states + output_count; i++) {
-    bool rate = i < f->states;
-    uint32_t place = rate ? f->d->unknowns[i] : 0;
-    unknown = !rate                ? outputs[i - f->states]->reference
-              : f->d->version == 2 ? f->d->items[place - 1].reference
-                                   : place;
-    out[i] = 0.0;
-    if (!rate && outputs[i - f->states]->type != FMU_REAL) continue;
-    bool good = f->d->version == 2 ? CALL(f, "GetDirectionalDerivative",
-                                          (void*, const uint32_t*, size_t, const uint32_t*, size_t,
-                                           const double*, double*),
-                                          f->instance, &unknown, 1, &known, 1, &one, &out[i])
-                                   : CALL(f, "GetDirectionalDerivative",
-                                          (void*, const uint32_t*, size_t, const uint32_t*, size_t,
-                                           const double*, size_t, double*, size_t),
-                                          f->instance, &unknown, 1, &known, 1, &one, 1, &out[i], 1);
-    if (!good) return false;
+/// Derivatives of one variable by another one, whose elements have these seeds.
+static bool direction_of(Foreign* f, const FmuItem* unknown, const FmuItem* known,
+                         const double* seeds, double* out) {
+  uint32_t of = unknown->reference;
+  uint32_t by = known->reference;
+  if (f->d->version == 2) {
+    return CALL(f, "GetDirectionalDerivative",
+                (void*, const uint32_t*, size_t, const uint32_t*, size_t, const double*, double*),
+                f->instance, &of, 1, &by, 1, seeds, out);
+  }
+  return CALL(f, "GetDirectionalDerivative",
+              (void*, const uint32_t*, size_t, const uint32_t*, size_t, const double*, size_t,
+               double*, size_t),
+              f->instance, &of, 1, &by, 1, seeds, (size_t)(known->elements ? known->elements : 1),
+              out, (size_t)(unknown->elements ? unknown->elements : 1));
+}
+
+static bool directions(Foreign* f, const FmuItem* const* unknowns, uint32_t count,
+                       const FmuItem* by, const double* seeds, double* out) {
+  for (uint32_t i = 0; i < count;) {
+    uint32_t alike = count_alike(unknowns + i, count - i);
+    for (uint32_t k = 0; k < alike; k++)
+      out[i + k] = 0.0;
+    if (unknowns[i]->type == FMU_REAL) {
+      double* got = (double*)raw_room(f, unknowns[i], sizeof(double));
+      if (!got || !direction_of(f, unknowns[i], by, seeds, got)) return false;
+      for (uint32_t k = 0; k < alike; k++)
+        out[i + k] = got[unknowns[i + k]->element];
+    }
+    i += alike;
   }
   return true;
+}
+
+bool foreign_direction(Foreign* f, const FmuItem* by, const FmuItem* const* outputs,
+                       uint32_t output_count, double* out) {
+  double* seeds = calloc(by->elements ? by->elements : 1, sizeof *seeds);
+  if (!seeds) return fail(f, "out of memory");
+  seeds[by->element] = 1.0;
+  bool good = directions(f, f->d->rates, f->states, by, seeds, out) &&
+              directions(f, outputs, output_count, by, seeds, out + f->states);
+  free(seeds);
+  return good;
 }
 
 bool foreign_indicators(Foreign* f, double* z) {

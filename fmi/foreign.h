@@ -21,6 +21,13 @@ typedef struct ForeignFunction {
 
 #define FOREIGN_FUNCTIONS 64
 
+/// What an array was set to: its elements are set together.
+typedef struct ForeignArray {
+  const FmuItem* first;
+  double* values;
+  struct ForeignArray* next;
+} ForeignArray;
+
 typedef struct Foreign {
   const FmuDescription* d;
   const char* folder;
@@ -35,6 +42,9 @@ typedef struct Foreign {
   bool returns;       // states are put back: steps may be made again
   uint32_t function_count;
   ForeignFunction functions[FOREIGN_FUNCTIONS];
+  ForeignArray* arrays;
+  void* raw;  // values of one variable as the FMU has them
+  size_t raw_size;
   char problem[1000];
 } Foreign;
 
@@ -47,7 +57,10 @@ bool foreign_initialize(Foreign* foreign, double start, double stop, double tole
                         bool (*prepare)(Foreign* foreign, void* user), void* user);
 /// Values of several variables; NaN for what is no single number.
 bool foreign_get(Foreign* foreign, const FmuItem* const* items, uint32_t count, double* values);
-bool foreign_set(Foreign* foreign, const FmuItem* item, double value);
+/// Set variables, those of one array in one call. `held`: those too that may be set at the start
+/// and in events alone.
+bool foreign_set(Foreign* foreign, const FmuItem* const* items, const double* values,
+                 uint32_t count, bool held);
 
 // model exchange
 /// Rates of the states, then outputs, along one input or state.

@@ -19,6 +19,10 @@
 #define BYTES_MAX   ((uint64_t)2 << 30)  // of all files, unpacked
 #define XML_MAX     ((long)256 << 20)
 #define ITEMS_MAX   4000000u
+#define ARRAY_MAX   10000u    // elements of an array that is taken apart
+#define APART_MAX   1000000u  // ... and all that come of it
+
+#define DIMENSIONS_MAX 8
 
 // ---- the archive --------------------------------------------------------------------------------
 
@@ -135,6 +139,19 @@ typedef struct Expat {
   EXPAT_LIST(LIBRARY_MEMBER)
 } Expat;
 
+/// A dimension of an array: its size, or the parameter whose value that is.
+typedef struct Extent {
+  uint32_t item;
+  bool refers;
+  uint64_t size;
+} Extent;
+
+/// References to variables, as the structure of the model lists them.
+typedef struct References {
+  uint32_t* list;
+  uint32_t count;
+} References;
+
 typedef struct Reader {
   Expat expat;
   XML_Parser parser;
@@ -142,6 +159,9 @@ typedef struct Reader {
   char* problem;
   size_t problem_size;
   bool failed, in_variables, in_derivatives, in_outputs;
+  References outputs, rates, guards;
+  Extent* extents;  // in the order of the items
+  uint32_t extent_count;
 } Reader;
 
 static void stop(Reader* r, const char* text) {
@@ -194,7 +214,7 @@ static void read_root(Reader* r, const char** a) {
   d->name = copy_of(r, value_of(a, "modelName"));
   d->token = copy_of(r, value_of(a, d->version == 2 ? "guid" : "instantiationToken"));
   const char* indicators = value_of(a, "numberOfEventIndicators");
-  d->indicators = indicators ? (uint32_t)strtoul(indicators, NULL, 10) : 0;
+  d->indicators = indicators && d->version == 2 ? (uint32_t)strtoul(indicators, NULL, 10) : 0;
   if (d->indicators > ITEMS_MAX) stop(r, "too many event indicators");
 }
 
@@ -232,18 +252,22 @@ static bool read_reference(const char* text, uint32_t* out) {
   return end && *end == '\0' && value <= UINT32_MAX;
 }
 
-/// One more derivative of a state or output, by its index or reference.
-static void add_unknown(Reader* r, uint32_t** list, uint32_t* count, const char* value) {
-  if ((*count & (*count - 1)) == 0) {
-    size_t wanted = *count ? 2 * (size_t)*count : 1;
-    uint32_t* moved = wanted <= ITEMS_MAX ? realloc(*list, wanted * sizeof *moved) : NULL;
-    if (!moved) {
-      stop(r, "too many unknowns in ModelStructure");
-      return;
-    }
-    *list = moved;
+/// Room for one more where the number of entries is a power of 2; NULL where there is none.
+static void* grown(void* list, uint32_t count, size_t size) {
+  if ((count & (count - 1)) != 0) return list;
+  size_t wanted = count ? 2 * (size_t)count : 1;
+  return wanted <= ITEMS_MAX ? realloc(list, wanted * size) : NULL;
+}
+
+/// One more output, derivative of a state or event indicator, by its index or reference.
+static void add_unknown(Reader* r, References* to, const char* value) {
+  uint32_t* moved = grown(to->list, to->count, sizeof *moved);
+  if (!moved) {
+    stop(r, "too many unknowns in ModelStructure");
+    return;
   }
-  uint32_t* next = &(*list)[(*count)++];
+  to->list = moved;
+  uint32_t* next = &to->list[to->count++];
   *next = 0;
   if (value && !read_reference(value, next)) stop(r, "ModelStructure refers to no number");
 }
@@ -279,31 +303,33 @@ static const FmuItem* item_of(const FmuDescription* d, uint32_t reference) {
   return found ? d->by_reference[low] : NULL;
 }
 
-/// The i-th state by its derivative.
-const FmuItem* fmu_state(const FmuDescription* d, uint32_t i) {
-  const FmuItem* rate = NULL;
-  uint32_t unknown = i < d->state_count ? d->unknowns[i] : 0;
-  if (i >= d->state_count) return NULL;
-  if (d->version == 2) {
-    rate = unknown >= 1 && unknown <= d->count ? &d->items[unknown - 1] : NULL;
-    bool known = rate && rate->derivative >= 1 && rate->derivative <= d->count;
-    return known ? &d->items[rate->derivative - 1] : NULL;
-  }
-  rate = item_of(d, unknown);
-  bool known = rate && rate->derivative >= 1 && rate->derivative - 1 <= UINT32_MAX;
-  return known ? item_of(d, (uint32_t)(rate->derivative - 1)) : NULL;
+#define BLANKS " \t\r\n"
+
+static bool is_numeric(const FmuItem* item) {
+  return item->type == FMU_REAL || item->type == FMU_INTEGER || item->type == FMU_BOOLEAN;
+}
+
+/// The next of the start values, and what stands behind it; NULL where there is none.
+static const char* next_start(const FmuItem* item, const char* text, double* value) {
+  text += strspn(text, BLANKS);
+  size_t length = strcspn(text, BLANKS);
+  if (length == 0) return NULL;
+  bool truth = item->type == FMU_BOOLEAN;
+  bool is_true = (length == 4 && strncmp(text, "true", 4) == 0) || (length == 1 && *text == '1');
+  *value = !truth ? strtod(text, NULL) : is_true ? 1.0 : 0.0;
+  return text + length;
 }
 
 /// What stands in the element of the variable in version 3, in one of its own in version 2.
-static void read_details(FmuItem* item, uint32_t version, const char** a) {
+static void read_details(Reader* r, FmuItem* item, uint32_t version, const char** a) {
   const char* derivative = value_of(a, "derivative");
   const char* start = value_of(a, "start");
   const char* unit = value_of(a, "unit");
   if (derivative) item->derivative = strtoull(derivative, NULL, 10) + (version == 3 ? 1 : 0);
-  if (start && item->type == FMU_BOOLEAN) {
-    item->start = strcmp(start, "true") == 0 || strcmp(start, "1") == 0 ? 1.0 : 0.0;
-  } else if (start && item->type != FMU_STRING && item->type != FMU_OTHER) {
-    item->start = strtod(start, NULL);
+  if (start && is_numeric(item)) {
+    const char* rest = next_start(item, start, &item->start);
+    free(item->starts);
+    item->starts = rest && rest[strspn(rest, BLANKS)] ? copy_of(r, start) : NULL;
   }
   item->has_start = item->has_start || start;
   if (unit) snprintf(item->unit, sizeof item->unit, "%s", unit);
@@ -351,8 +377,9 @@ static void read_variable(Reader* r, const char* element, const char** a) {
                     .parameter = strstr(causality, "arameter") != NULL,
                     .local = strcmp(causality, "local") == 0,
                     .independent = strcmp(causality, "independent") == 0,
+                    .shapes = strcmp(causality, "structuralParameter") == 0,
                     .start = (double)NAN};
-  if (d->version == 3) read_details(item, 3, a);
+  if (d->version == 3) read_details(r, item, 3, a);
   const char* initial = value_of(a, "initial");
   bool real = item->type == FMU_REAL || d->version == 2;
   snprintf(item->causality, sizeof item->causality, "%s", causality);
@@ -369,16 +396,33 @@ static void read_variable(Reader* r, const char* element, const char** a) {
   if (item->name) d->count++;
 }
 
-/// An element of ModelStructure that is an output or a derivative.
+/// An element of ModelStructure that is an output, a derivative or an indicator.
 static bool read_unknown(Reader* r, const char* element, const char** a) {
   FmuDescription* d = r->d;
   bool unknown = d->version == 2 && strcmp(element, "Unknown") == 0;
   bool output = unknown ? r->in_outputs : strcmp(element, "Output") == 0;
   bool state = unknown ? r->in_derivatives : strcmp(element, "ContinuousStateDerivative") == 0;
   const char* value = value_of(a, unknown ? "index" : "valueReference");
-  if (output) add_unknown(r, &d->outputs, &d->output_count, value);
-  if (state) add_unknown(r, &d->unknowns, &d->state_count, value);
-  return output || state;
+  bool guard = d->version == 3 && strcmp(element, "EventIndicator") == 0;
+  if (output) add_unknown(r, &r->outputs, value);
+  if (state) add_unknown(r, &r->rates, value);
+  if (guard) add_unknown(r, &r->guards, value);
+  return output || state || guard;
+}
+
+static void read_extent(Reader* r, const char** a) {
+  const char* refers = value_of(a, "valueReference");
+  const char* size = value_of(a, "start");
+  Extent* moved = grown(r->extents, r->extent_count, sizeof *moved);
+  if (!moved || (!refers && !size)) {
+    stop(r, moved ? "a dimension without a size" : "too many dimensions");
+    if (moved) r->extents = moved;
+    return;
+  }
+  r->extents = moved;
+  r->extents[r->extent_count++] =
+      (Extent){r->d->count - 1, refers != NULL, strtoull(refers ? refers : size, NULL, 10)};
+  r->d->items[r->d->count - 1].array = true;
 }
 
 static void on_start(void* user, const char* element, const char** a) {
@@ -392,6 +436,8 @@ static void on_start(void* user, const char* element, const char** a) {
     stop(r, "this is no description of an FMU");
   } else if (strcmp(element, "ModelExchange") == 0 || strcmp(element, "CoSimulation") == 0) {
     read_interface(r, a, element[0] == 'M');
+  } else if (strcmp(element, "ScheduledExecution") == 0) {
+    d->scheduled = true;
   } else if (strcmp(element, "DefaultExperiment") == 0) {
     d->start = number_of(a, "startTime");
     d->stop = number_of(a, "stopTime");
@@ -405,17 +451,15 @@ static void on_start(void* user, const char* element, const char** a) {
     r->in_outputs = true;
   } else if (!r->in_variables && read_unknown(r, element, a)) {
     return;
-  } else if (!r->in_variables && d->version == 3 && strcmp(element, "EventIndicator") == 0) {
-    d->indicators++;
   } else if (r->in_variables && strcmp(element, "ScalarVariable") == 0) {
     read_variable(r, element, a);
   } else if (r->in_variables && d->version == 2 && last && type_of(element) != FMU_OTHER) {
     d->items[d->count - 1].type = type_of(element);
-    read_details(&d->items[d->count - 1], 2, a);
+    read_details(r, &d->items[d->count - 1], 2, a);
   } else if (r->in_variables && d->version == 3 && strcmp(element, "Start") == 0 && last) {
     d->items[d->count - 1].has_start = true;
   } else if (r->in_variables && d->version == 3 && strcmp(element, "Dimension") == 0 && last) {
-    d->items[d->count - 1].array = true;
+    read_extent(r, a);
   } else if (r->in_variables && d->version == 3 && value_of(a, "valueReference")) {
     read_variable(r, element, a);
   }
@@ -426,6 +470,175 @@ static void on_end(void* user, const char* element) {
   if (strcmp(element, "ModelVariables") == 0) r->in_variables = false;
   if (strcmp(element, "Derivatives") == 0) r->in_derivatives = false;
   if (strcmp(element, "Outputs") == 0) r->in_outputs = false;
+}
+
+static void free_items(FmuDescription* d) {
+  for (uint32_t i = 0; i < d->count; i++) {
+    free(d->items[i].name);
+    free(d->items[i].starts);
+  }
+  free(d->items);
+  d->items = NULL;
+  d->count = 0;
+}
+
+// ---- arrays -------------------------------------------------------------------------------------
+
+/// Sizes of the array whose dimensions begin at `extent`; the number of elements, 0 where it cannot
+/// be told or is too large.
+static uint32_t count_elements(const Reader* r, uint32_t extent, uint32_t dimensions,
+                               uint32_t* sizes) {
+  uint64_t total = dimensions <= DIMENSIONS_MAX ? 1 : 0;
+  for (uint32_t i = 0; i < dimensions && total > 0; i++) {
+    const Extent* e = &r->extents[extent + i];
+    const FmuItem* by = e->refers ? item_of(r->d, (uint32_t)e->size) : NULL;
+    double told = by ? by->start : (double)NAN;
+    uint64_t size = !e->refers ? e->size : told >= 0.0 && told <= ARRAY_MAX ? (uint64_t)told : 0;
+    if (size > ARRAY_MAX) size = 0;
+    sizes[i] = (uint32_t)size;
+    total *= size;
+    if (total > ARRAY_MAX) total = 0;
+  }
+  return (uint32_t)total;
+}
+
+/// `NAME[2,3]`, indices from 1, the last one counting fastest.
+static char* element_name(const char* name, uint32_t element, const uint32_t* sizes,
+                          uint32_t dimensions) {
+  char text[DIMENSIONS_MAX * 12 + 4] = "";
+  uint32_t rest = element;
+  uint32_t below = 1;
+  for (uint32_t i = 1; i < dimensions; i++)
+    below *= sizes[i];
+  for (uint32_t i = 0; i < dimensions; i++) {
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "%c%u", i ? ',' : '[', rest / below + 1);
+    rest %= below;
+    if (i + 1 < dimensions) below /= sizes[i + 1];
+  }
+  size_t size = strlen(name) + strlen(text) + 2;
+  char* full = malloc(size);
+  if (full) snprintf(full, size, "%s%s]", name, text);
+  return full;
+}
+
+/// Items for the elements of an array. One start value alone is that of all of them.
+static bool put_elements(FmuDescription* to, const FmuItem* array, uint32_t count,
+                         const uint32_t* sizes, uint32_t dimensions) {
+  const char* starts = array->starts;
+  FmuItem item = *array;
+  item.array = false;
+  item.starts = NULL;
+  item.elements = count;
+  for (uint32_t i = 0; i < count; i++) {
+    item.element = i;
+    item.name = element_name(array->name, i, sizes, dimensions);
+    if (starts) starts = next_start(array, starts, &item.start);
+    if (array->starts && !starts) item.start = (double)NAN;
+    if (!item.name) return false;
+    to->items[to->count++] = item;
+  }
+  return true;
+}
+
+/// Dimensions of the item, which begin at `extent`.
+static uint32_t count_dimensions(const Reader* r, uint32_t item, uint32_t extent) {
+  uint32_t count = 0;
+  while (extent + count < r->extent_count && r->extents[extent + count].item == item)
+    count++;
+  return count;
+}
+
+/// Take arrays apart into their elements. The references are in order, and have to be again
+/// afterwards.
+static bool take_apart(Reader* r) {
+  FmuDescription* d = r->d;
+  uint32_t sizes[DIMENSIONS_MAX];
+  uint64_t total = 0;
+  for (uint32_t i = 0, extent = 0; i < d->count; i++) {
+    uint32_t dimensions = count_dimensions(r, i, extent);
+    uint32_t elements = dimensions ? count_elements(r, extent, dimensions, sizes) : 0;
+    total += elements ? elements : 1;
+    extent += dimensions;
+  }
+  FmuDescription apart = {.count = 0};
+  bool good = total - d->count <= APART_MAX;
+  apart.items = good ? calloc(total + 1, sizeof *apart.items) : NULL;
+  good = apart.items != NULL;
+  for (uint32_t i = 0, extent = 0; good && i < d->count; i++) {
+    FmuItem* item = &d->items[i];
+    uint32_t dimensions = count_dimensions(r, i, extent);
+    uint32_t elements = dimensions ? count_elements(r, extent, dimensions, sizes) : 0;
+    extent += dimensions;
+    if (elements && is_numeric(item)) {
+      good = put_elements(&apart, item, elements, sizes, dimensions);
+    } else {
+      apart.items[apart.count++] = *item;
+      item->name = item->starts = NULL;
+    }
+  }
+  free_items(good ? d : &apart);
+  if (!good) return false;
+  d->items = apart.items;
+  d->count = apart.count;
+  return true;
+}
+
+/// How many numbers the variable with a reference is.
+static uint32_t numbers_of(const FmuDescription* d, uint32_t reference) {
+  const FmuItem* item = item_of(d, reference);
+  return item && item->elements ? item->elements : 1;
+}
+
+/// The variable that a derivative is of; NULL for none.
+static const FmuItem* integral_of(const FmuDescription* d, const FmuItem* rate) {
+  if (!rate || rate->derivative == 0 || rate->derivative - 1 > UINT32_MAX) return NULL;
+  uint32_t place = (uint32_t)(rate->derivative - 1);
+  if (d->version == 2) return place < d->count ? &d->items[place] : NULL;
+  const FmuItem* state = item_of(d, place);
+  return state && state->elements == rate->elements ? state + rate->element : NULL;
+}
+
+/// States by their derivatives, and the number of indicators.
+static bool resolve(Reader* r) {
+  FmuDescription* d = r->d;
+  for (uint32_t i = 0; i < r->guards.count; i++)
+    d->indicators += numbers_of(d, r->guards.list[i]);
+  size_t total = 0;
+  for (uint32_t i = 0; i < r->rates.count; i++)
+    total += d->version == 2 ? 1 : numbers_of(d, r->rates.list[i]);
+  d->states = calloc(2 * total + 1, sizeof *d->states);
+  d->rates = d->states + total;
+  for (uint32_t i = 0; d->states && i < r->rates.count; i++) {
+    uint32_t place = r->rates.list[i];
+    bool inside = place >= 1 && place <= d->count;
+    const FmuItem* rate = d->version == 3 ? item_of(d, place)
+                          : inside        ? &d->items[place - 1]
+                                          : NULL;
+    uint32_t count = d->version == 2 ? 1 : numbers_of(d, place);
+    for (uint32_t k = 0; k < count; k++, d->state_count++) {
+      d->rates[d->state_count] = rate ? rate + k : NULL;
+      d->states[d->state_count] = integral_of(d, rate ? rate + k : NULL);
+    }
+  }
+  d->outputs = r->outputs.list;
+  d->output_count = r->outputs.count;
+  r->outputs.list = NULL;
+  return d->states != NULL && d->indicators <= ITEMS_MAX;
+}
+
+static bool conclude(Reader* r) {
+  FmuDescription* d = r->d;
+  bool good = sort_references(d);
+  if (good && r->extent_count) {
+    good = take_apart(r);
+    free((void*)d->by_reference);
+    d->by_reference = NULL;
+    good = good && sort_references(d);
+  }
+  good = good && resolve(r);
+  if (!good) snprintf(r->problem, r->problem_size, "it has too many variables");
+  return good;
 }
 
 /// No description needs entities of its own; they are how a small file becomes a large one.
@@ -459,6 +672,23 @@ static bool parse_file(Reader* r, FILE* file) {
   return !r->failed;
 }
 
+/// Whether it has an interface that is known here, and asks for nothing that is not: without ticks
+/// of its clocks it would run and be wrong.
+static bool can_be_run(const FmuDescription* d, char* problem, size_t size) {
+  for (uint32_t i = 0; i < d->count && (d->me || d->cs); i++) {
+    if (!d->items[i].input || strcmp(d->items[i].native, "Clock") != 0) continue;
+    snprintf(problem, size,
+             "it has a clock that the importer has to tick, `%s`; clocks are not known here",
+             d->items[i].name);
+    return false;
+  }
+  if (!d->me && !d->cs) {
+    snprintf(problem, size, "it is neither for model exchange nor for co-simulation%s",
+             d->scheduled ? "; scheduled execution is not known here" : "");
+  }
+  return d->me || d->cs;
+}
+
 bool fmu_describe(const char* folder, FmuDescription* out, char* problem, size_t problem_size) {
   double none = (double)NAN;
   *out = (FmuDescription){.start = none, .stop = none, .tolerance = none, .step = none};
@@ -487,24 +717,20 @@ bool fmu_describe(const char* folder, FmuDescription* out, char* problem, size_t
     r.expat.XML_ParserFree(r.parser);
   }
   fclose(file);
-  if (good && !sort_references(out)) {
-    snprintf(problem, problem_size, "out of memory");
-    good = false;
-  }
-  if (good && !out->me && !out->cs) {
-    snprintf(problem, problem_size, "it is neither for model exchange nor for co-simulation");
-    good = false;
-  }
+  good = good && conclude(&r);
+  free(r.outputs.list);
+  free(r.rates.list);
+  free(r.guards.list);
+  free(r.extents);
+  good = good && can_be_run(out, problem, problem_size);
   if (!good) fmu_description_free(out);
   return good;
 }
 
 void fmu_description_free(FmuDescription* d) {
-  for (uint32_t i = 0; i < d->count; i++)
-    free(d->items[i].name);
-  free(d->items);
+  free_items(d);
   free((void*)d->by_reference);
-  free(d->unknowns);
+  free((void*)d->states);
   free(d->outputs);
   free(d->name);
   free(d->token);

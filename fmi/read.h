@@ -17,7 +17,10 @@ typedef struct FmuItem {
   char native[16];  // name of the type in version 3
   uint32_t reference;
   bool input, output, parameter, local, independent;
-  bool array;
+  bool shapes;  // a parameter that sizes of arrays follow from
+  // an array is taken apart into items, one after the other, named x[1], x[2] or x[1,1], x[1,2]
+  uint32_t element, elements;  // which one from 0, and of how many; 0 of 0 for a single number
+  bool array;                  // not taken apart: no numbers, or too many of them
   char causality[24], variability[16], initial[16];  // as they are written, or what that stands for
   bool said;                                         // the variability is written
   bool has_start;
@@ -26,6 +29,7 @@ typedef struct FmuItem {
   // reference + 1 in version 3
   uint64_t derivative;
   double start;  // NaN: none, or no number
+  char* starts;  // those of an array while it is read
   char unit[32];
 } FmuItem;
 
@@ -38,12 +42,14 @@ typedef struct FmuDescription {
   bool me_tool, cs_tool;      // needs the tool that made it
   bool me_states, cs_states;  // can save its state
   bool event_mode, no_completed_step;
+  bool scheduled;  // has the interface for scheduled execution
   uint32_t indicators;
-  uint32_t state_count;   // derivatives of states in the structure of the model
-  uint32_t* unknowns;     // ... what they are: indices from 1 in version 2, references in version 3
-  uint32_t output_count;  // outputs in the structure of the model, likewise
-  uint32_t* outputs;
-  bool directional;  // model exchange: directional derivatives can be asked for
+  uint32_t state_count;    // numbers that are integrated
+  const FmuItem** states;  // NULL where the description does not tell
+  const FmuItem** rates;   // their derivatives, likewise
+  uint32_t output_count;   // outputs in the structure of the model
+  uint32_t* outputs;  // ... what they are: indices from 1 in version 2, references in version 3
+  bool directional;   // model exchange: directional derivatives can be asked for
   double start, stop, tolerance, step;
   FmuItem* items;
   uint32_t count, capacity;
@@ -57,8 +63,6 @@ bool fmu_unpack(const char* path, char* folder, size_t size, char* problem, size
 void fmu_remove(const char* folder);
 
 bool fmu_describe(const char* folder, FmuDescription* out, char* problem, size_t problem_size);
-/// The variable that is the i-th state; NULL where the description does not tell.
-const FmuItem* fmu_state(const FmuDescription* description, uint32_t i);
 void fmu_description_free(FmuDescription* description);
 
 /// The library of an interface for this machine; false where there is none.

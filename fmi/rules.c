@@ -53,6 +53,7 @@ static bool needs_start(const FmuItem* item) {
 }
 
 static void check_variable(Rules* r, const FmuItem* item) {
+  if (item->element > 0) return;  // said of the first one
   if (!is_one_of(item->causality, "parameter calculatedParameter structuralParameter input output "
                                   "local independent")) {
     tell(r, "%s: there is no causality '%s'", item->name, item->causality);
@@ -68,8 +69,7 @@ static void check_variable(Rules* r, const FmuItem* item) {
     tell(r, "%s: causality '%s' has no initial", item->name, item->causality);
   if (item->type != FMU_REAL && strcmp(item->variability, "continuous") == 0 && item->said)
     tell(r, "%s: only real variables are continuous", item->name);
-  if (needs_start(item) && !item->has_start && !item->array)
-    tell(r, "%s: it needs a start value", item->name);
+  if (needs_start(item) && !item->has_start) tell(r, "%s: it needs a start value", item->name);
   if (item->independent && item->has_start)
     tell(r, "%s: the independent variable has no start value", item->name);
 }
@@ -98,7 +98,8 @@ static void check_unique(Rules* r) {
   // version 2 has aliases
   qsort((void*)items, d->count, sizeof *items, by_reference);
   for (uint32_t i = 1; i < d->count && d->version == 3; i++) {
-    if (by_reference(&items[i - 1], &items[i]) == 0) {
+    bool one = items[i - 1] - items[i - 1]->element == items[i] - items[i]->element;
+    if (by_reference(&items[i - 1], &items[i]) == 0 && !one) {
       tell(r, "%s and %s have the same value reference %u", items[i - 1]->name, items[i]->name,
            items[i]->reference);
     }
@@ -123,14 +124,14 @@ static void check_structure(Rules* r) {
   for (uint32_t i = 0; i < d->count; i++) {
     uint32_t key = d->version == 2 ? i + 1 : d->items[i].reference;
     bool found = bsearch(&key, listed, d->output_count, sizeof *listed, by_number) != NULL;
-    if (d->items[i].output && !found)
+    if (d->items[i].output && !found && d->items[i].element == 0)
       tell(r, "%s: an output that is not among the outputs of ModelStructure", d->items[i].name);
     if (d->version == 2 && d->items[i].derivative > d->count)
       tell(r, "%s: the derivative of a variable that is not there", d->items[i].name);
   }
   free(listed);
   for (uint32_t i = 0; i < d->state_count; i++) {
-    if (!fmu_state(d, i))
+    if (!d->states[i])
       tell(r, "derivative %u of ModelStructure belongs to no continuous state", i + 1);
   }
 }

@@ -52,6 +52,7 @@ typedef struct Solver {
   double* z;  // domains are told from these
   double* z_at;
   double* z_size;  // largest magnitudes
+  double* u;       // inputs
   double* memory;
   uint32_t still;
   uint32_t input_row;  // where the present stretch of the inputs begins
@@ -70,15 +71,13 @@ static bool set_inputs(Solver* s, double t, bool held) {
   uint32_t row = s->input_row;
   for (uint32_t i = 0; in && i < in->count; i++) {
     const double* v = in->columns[i];
-    double value = v[row];
-    if (is_held(in->items[i]) && !held) continue;
+    s->u[i] = v[row];
     if (!is_held(in->items[i]) && row + 1 < in->row_count && t > in->time[row]) {
       double part = (t - in->time[row]) / (in->time[row + 1] - in->time[row]);
-      value = part < 1.0 ? v[row] + part * (v[row + 1] - v[row]) : v[row + 1];
+      s->u[i] = part < 1.0 ? v[row] + part * (v[row + 1] - v[row]) : v[row + 1];
     }
-    if (!foreign_set(s->f, in->items[i], value)) return false;
   }
-  return true;
+  return !in || foreign_set(s->f, in->items, s->u, in->count, held);
 }
 
 static double next_input(const Solver* s) {
@@ -472,7 +471,8 @@ static bool prepare(Foreign* f, void* user) {
   Solver* s = user;
   const FmuRun* run = s->run;
   for (uint32_t i = 0; i < run->setting_count; i++) {
-    if (!foreign_set(f, run->settings[i].item, run->settings[i].value)) return false;
+    const FmuSetting* setting = &run->settings[i];
+    if (!foreign_set(f, &setting->item, &setting->value, 1, true)) return false;
   }
   pass_inputs(s, run->start);
   return set_inputs(s, run->start, true);
@@ -491,12 +491,14 @@ bool fmu_simulate(Foreign* foreign, const FmuRun* run, FmuSummary* out) {
     foreign->problem[0] = '\0';
     return true;
   }
-  if (!foreign_initialize(foreign, run->start, run->stop, run->tolerance, prepare, &s))
-    return false;
-  if (!foreign->exchange) return co_simulate(&s);
+  s.u = calloc(run->inputs ? run->inputs->count + 1u : 1u, sizeof *s.u);
+  bool good =
+      s.u && foreign_initialize(foreign, run->start, run->stop, run->tolerance, prepare, &s);
+  if (!s.u) fail(foreign, "out of memory", run->start);
   s.n = foreign->states;
   s.m = foreign->indicators;
-  bool good = take_memory(&s) && exchange(&s);
+  if (good) good = foreign->exchange ? take_memory(&s) && exchange(&s) : co_simulate(&s);
   free(s.memory);
+  free(s.u);
   return good;
 }

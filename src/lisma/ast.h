@@ -290,7 +290,8 @@ typedef struct AstInit {
   AstName name;
   uint32_t order;  // 1 for x'(t0)
   bool guess;      // `~` or `~=`
-  bool hidden;     // memory of an element: discrete, and no column
+  bool hidden;     // memory of a part or element: discrete, and no column
+  bool rebound;    // ... the speed that the impact of a contact leaves
   AstExpr* value;
 } AstInit;
 

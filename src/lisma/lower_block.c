@@ -174,9 +174,12 @@ static void merge_start(Lower* l, uint32_t index, const IrStart* second) {
     // the fixed one wins: a guess beside it is of no use
     const IrStart* guess = first->kind == IR_START_GUESS ? first : second;
     const IrStart* fixed = first->kind == IR_START_GUESS ? second : first;
-    Diag* diag = lower_report(l, DIAG_W0620, guess->span, "this guess is not used: %.*s is fixed",
-                              STR_ARGS(text));
-    diag_note(l->diags, diag, fixed->span, "it is fixed here");
+    const SourcePart* part = source_part(l->source, guess->span.begin);
+    if (!part || !part->generated) {  // a default that nobody has written is no mistake
+      Diag* diag = lower_report(l, DIAG_W0620, guess->span, "this guess is not used: %.*s is fixed",
+                                STR_ARGS(text));
+      diag_note(l->diags, diag, fixed->span, "it is fixed here");
+    }
     if (first->kind == IR_START_GUESS) *first = *second;
     return;
   }
@@ -263,7 +266,7 @@ void lower_init(Lower* l, const AstStatement* statement, const Site* site) {
     if (!lower_target(l, &item->name, item->order, site->actions, &var)) continue;
     if (item->hidden) {
       l->m->vars.data[var].hidden = true;
-      l->m->vars.data[var].memory = true;
+      l->m->vars.data[var].memory = item->rebound;
       l->m->vars.data[var].kind = IR_VAR_DISCRETE;
     }
     if (site->actions) {

@@ -147,7 +147,8 @@ static AstStatement make_memory(const Maker* m, const AstName* memory, AstInitFo
                                 AstExpr* value) {
   AstStatement s = {.kind = AST_INIT, .span = value->span};
   AstInit* item = ARENA_NEW(m->p->arena, AstInit);
-  *item = (AstInit){.span = m->name->span, .name = *memory, .hidden = true, .value = value};
+  *item = (AstInit){
+      .span = m->name->span, .name = *memory, .hidden = true, .rebound = true, .value = value};
   s.as.init.form = form;
   s.as.init.items.data = item;
   s.as.init.items.count = 1;

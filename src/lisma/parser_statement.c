@@ -110,10 +110,8 @@ static bool is_initial_form(const AstExpr* lhs, AstInitForm* form) {
 
 /// Memory of a part that nobody has written: its names begin with a colon.
 static bool is_hidden(const Parser* p, const AstName* name) {
-  bool generated = false;
-  for (uint32_t i = 0; i < p->source->part_count; i++) {
-    if (p->source->parts[i].begin <= name->span.begin) generated = p->source->parts[i].generated;
-  }
+  const SourcePart* part = source_part(p->source, name->span.begin);
+  bool generated = part && part->generated;
   return generated && name->quoted && name->head.length && name->head.data[0] == ':';
 }
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fmi_import import CS, EXACT, ME, MODELS, XML, check, failures, make, rows_of, saltus  # noqa: E402
+from fmi_import import CS, EXACT, ME, MODELS, XML, check, failures, make, make3, rows_of, saltus  # noqa: E402
 
 EXPORTS = """ball thermostat stick_slip sliding relay bang_bang tank overflow dry_friction table_edge two_relays heated_rooms
     traffic_light contact_ball backspin brake clutch_ideal fragile_pendulum rope servo drive_train boiler vehicle ball_slides
@@ -36,7 +36,7 @@ def jumps(rows, name):
 
 def test_events_of_any_scale(folder):
     """Indicators of 1, 1e-10, 1e7 and nothing but a sign are events of the run, recorded as not proved."""
-    for fault in ("", "TINY", "HUGE_ONE", "SIGNS"):
+    for fault in ("", "TINY", "HUGE_ONE", "SIGNS", "UPWARD"):
         path = make(folder, *filter(None, [fault]))
         ran = run(folder, f'fmu b = "{path}";', "--until", 1.2, "-o", "-", "--rtol", 1e-9, "--events", "e.jsonl")
         check(ran.returncode == 0, fault, ran.stderr)
@@ -147,6 +147,24 @@ def test_arrays_of_parts(folder):
         first = next(t for t, n in rows if n == 1)
         check(abs(first + math.log(1 - 0.5 / u)) < 1e-8, i, first)
         check(abs(rows_of(ran)[-1][f"c[{i}].p.x"] - u * (1 - math.exp(-1))) < 1e-7, i)
+
+
+def test_arrays(folder):
+    """Elements are members; values and derivatives by explicit and stiff methods agree with the equations written out."""
+    text = f'''fmu s = "{make3(folder)}" (`A[1,2]` = -2, `A[2,2]` = -0.5);
+s.`u[1]` = sin(time) - w;  s.`u[2]` = 0.1;  w' = s.`y[1,2]`;  w(t0) = 0;
+s.`c[1]`(t0) = 0;
+a' = -a - 2*b + sin(time) - v;  a(t0) = 1;
+b' = -0.5*b + 0.1;  b(t0) = 2;
+v' = a*b;  v(t0) = 0;  n(t0) = 0;
+state low [a <= 0] {{ set n = n + 1; }} from init;  state high [a > 0] {{ }} from low;'''
+    for method in ("dp54", "rodas5"):
+        ran = run(folder, text, "--until", 2, "--rtol", 1e-9, "--method", method, "-o", "-")
+        check(ran.returncode == 0 and "warning" not in ran.stderr, method, ran.stderr)
+        rows = rows_of(ran)
+        for mine, theirs, bound in (("a", "s.x[1]", 1e-7), ("b", "s.x[2]", 1e-7), ("v", "w", 1e-6)):
+            check(all(abs(row[mine] - row[theirs]) < bound for row in rows), method, theirs, rows[-1])
+        check(rows[-1]["n"] == rows[-1]["s.n"] == 1, method, rows[-1])
 
 
 def test_loops_through_an_fmu(folder):

@@ -68,12 +68,13 @@ int fmi2GetDerivatives(void* c, double* d, size_t n) { M* m = c;
   if (HAS("REMEMBERS")) { static double seen; seen = fmax(seen, m->t); d[1] = seen > m->t ? -9.8 : -9.81; }
   return OK; }
 int fmi2GetEventIndicators(void* c, double* z, size_t n) { M* m = c; double g = m->x[0];
-  z[0] = HAS("SIGNS") ? (g > 0 ? 1 : -1) : HAS("TINY") ? 1e-10 * g : HAS("HUGE_ONE") ? 1e7 * g : g;
+  z[0] = HAS("UPWARD") ? -g : HAS("SIGNS") ? (g > 0 ? 1 : -1) : HAS("TINY") ? 1e-10 * g : HAS("HUGE_ONE") ? 1e7 * g : g;
   for (size_t i = 1; i < n; i++) z[i] = i == 1 ? -fabs(m->x[0] - 0.5) : 1e7;  /* touches zero from below: no event */
   return OK; }
 int fmi2NewDiscreteStates(void* c, EI* e) { M* m = c; memset(e, 0, sizeof *e);
   if (HAS("STUCK")) { e->again = m->t > 0.2; return OK; }
-  if (m->x[0] <= 0 && m->x[1] < 0) { m->x[1] *= -0.5; m->x[0] = 0; e->val = 1; m->n++; }
+  int down = HAS("UPWARD") ? m->x[0] < 0 : m->x[0] <= 0;  /* in the new domain of its indicator */
+  if (down && m->x[1] < 0) { m->x[1] *= -0.5; m->x[0] = 0; e->val = 1; m->n++; }
   if (HAS("CLOCK")) { m->n++; e->has = 1; e->next = 0.1 * (m->n); }
   if (HAS("ENDS")) { e->end = m->n >= 2; }
   return OK; }
@@ -88,6 +89,7 @@ int fmi2SetReal(void* c, const unsigned* r, size_t n, const double* v) { M* m = 
 int fmi2GetInteger(void* c, const unsigned* r, size_t n, int* v) { for (size_t i = 0; i < n; i++) v[i] = ((M*)c)->n; return OK; }
 int fmi2DoStep(void* c, double t, double h, int a) { M* m = c; if (!m->ready && !HAS("LAX")) return 3;
   if (HAS("STEP_FAILS")) { if (t > 0.2) return 3; }
+  if (HAS("EXACT_TIMES")) { if (t != 0.1 * m->steps++) return 3; }
   if (HAS("STEP_ENDS")) { if (t > 0.2) return 2; }
   if (HAS("RANDOM_VALUES")) { m->x[1] += 1e-9 * (double)(getpid() % 1000 + 1); }
   m->x[0] += h * m->x[1]; m->t = t + h; return OK; }
@@ -174,8 +176,8 @@ EXACT = [T1 + 2 * T1 * (1 - 0.5 ** k) for k in range(12)]  # of the bounces: 0.4
 
 
 def test_events_of_any_scale(folder):
-    """Indicators of 1, 1e-10, 1e7 and of nothing but a sign: the same events at the same times."""
-    for fault in ("", "TINY", "HUGE_ONE", "SIGNS"):
+    """Indicators of 1, 1e-10, 1e7, of nothing but a sign, and one whose zero belongs to the old side: the same events."""
+    for fault in ("", "TINY", "HUGE_ONE", "SIGNS", "UPWARD"):
         run = saltus("run", make(folder, *filter(None, [fault])), "--until", 1.2, "-o", "-", "--rtol", 1e-9)
         check(run.returncode == 0, fault, run.stderr)
         times = bounces(rows_of(run))
@@ -195,6 +197,12 @@ def test_time_events(folder):
     run = saltus("run", make(folder, "CLOCK", indicators=0), "--until", 0.35, "-o", "-")
     times = bounces(rows_of(run))
     check([round(t, 12) for t in times] == [0.1, 0.2, 0.3] and times[0] == 0.1, times, run.stderr)
+
+
+def test_communication_points(folder):
+    """They are products: an FMU that compares them with its own ones is satisfied after 10 000 steps."""
+    run = saltus("run", make(folder, "EXACT_TIMES", interfaces=CS), "--until", 1000, "--every", 0.1, "-o", "-")
+    check(run.returncode == 0 and "10000 steps" in run.stderr, run.stderr)
 
 
 def test_without_states(folder):
@@ -331,6 +339,154 @@ def test_inputs_that_belong_to_events(folder):
         check(rows[-1]["d"] == 5.0 and rows[-1]["u"] == 3.0, "behind the last row", rows[-1])
         if interface == ME:
             check(all(abs(row["u"] - min(10 * row["time"], 3.0)) < 1e-12 for row in rows), "straight between rows", rows)
+
+
+# Version 3 with arrays: x' = A x + u, y = outer product of x with itself; an event where x[1] or x[2] falls below c[1], c[2]
+LIBRARY3 = r"""
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+typedef struct { double t, x[2], A[4], u[2]; int32_t c[2], n, steps; int low[2]; } M;
+static void rates(const M* m, double* d) { for (int i = 0; i < 2; i++) d[i] = m->A[2*i]*m->x[0] + m->A[2*i+1]*m->x[1] + m->u[i]; }
+static void* made(const char* token) { if (strcmp(token, "TOKEN")) return 0;
+  M* m = calloc(1, sizeof *m); m->x[0] = 1; m->x[1] = 2; m->A[0] = m->A[3] = -1; m->c[0] = m->c[1] = -9; return m; }
+void* fmi3InstantiateModelExchange(const char* n, const char* token, const char* r, bool v, bool l, void* e, void* f) { return made(token); }
+void* fmi3InstantiateCoSimulation(const char* n, const char* token, const char* r, bool v, bool l, bool em, bool er, const uint32_t* q,
+  size_t nq, void* e, void* f, void* g) { return made(token); }
+void fmi3FreeInstance(void* m) { free(m); }
+int fmi3EnterInitializationMode(void* c, bool a, double b, double t, bool d, double e) { ((M*)c)->t = t; return 0; }
+int fmi3ExitInitializationMode(void* c) { return 0; }
+int fmi3EnterEventMode(void* c) { return 0; }
+int fmi3EnterContinuousTimeMode(void* c) { return 0; }
+int fmi3SetTime(void* c, double t) { ((M*)c)->t = t; return 0; }
+int fmi3GetNumberOfContinuousStates(void* c, size_t* n) { *n = 2; return 0; }
+int fmi3GetNumberOfEventIndicators(void* c, size_t* n) { *n = 2; return 0; }
+int fmi3SetContinuousStates(void* c, const double* x, size_t n) { memcpy(((M*)c)->x, x, n * 8); return 0; }
+int fmi3GetContinuousStates(void* c, double* x, size_t n) { memcpy(x, ((M*)c)->x, n * 8); return 0; }
+int fmi3GetContinuousStateDerivatives(void* c, double* d, size_t n) { rates(c, d); return 0; }
+int fmi3GetEventIndicators(void* c, double* z, size_t n) { M* m = c; for (int i = 0; i < 2; i++) z[i] = m->x[i] - m->c[i]; return 0; }
+int fmi3UpdateDiscreteStates(void* c, bool* again, bool* end, bool* nom, bool* val, bool* has, double* next) { M* m = c;
+  *again = *end = *nom = *val = *has = 0;
+  for (int i = 0; i < 2; i++) { int low = m->x[i] <= m->c[i]; m->n += low > m->low[i]; m->low[i] = low; } return 0; }
+int fmi3CompletedIntegratorStep(void* c, bool a, bool* e, bool* t) { *e = *t = 0; ((M*)c)->steps++; return 0; }
+int fmi3DoStep(void* c, double t, double h, bool a, bool* event, bool* end, bool* early, double* last) { M* m = c; double d[2];
+  *event = *end = *early = 0; *last = t + h; rates(m, d); for (int i = 0; i < 2; i++) m->x[i] += h * d[i]; m->t = t + h; return 0; }
+int fmi3GetFloat64(void* c, const uint32_t* r, size_t n, double* v, size_t nv) { M* m = c;
+  for (size_t i = 0; i < n; i++) { const double* from = r[i] == 1 ? m->x : r[i] == 3 ? m->A : r[i] == 4 ? m->u : 0; int k = r[i] == 3 ? 4 : 2;
+    double d[2]; if (r[i] == 2) { rates(m, d); from = d; }
+    if (r[i] == 0) { from = &m->t; k = 1; }
+    if (!from || (size_t)k > nv) return 3;
+    memcpy(v, from, k * 8); v += k; nv -= k; }
+  return nv ? 3 : 0; }
+int fmi3SetFloat64(void* c, const uint32_t* r, size_t n, const double* v, size_t nv) { M* m = c;
+  if (n != 1 || (r[0] != 3 && r[0] != 4) || nv != (r[0] == 3 ? 4 : 2)) return 3;
+  memcpy(r[0] == 3 ? m->A : m->u, v, nv * 8); return 0; }
+int fmi3GetFloat32(void* c, const uint32_t* r, size_t n, float* v, size_t nv) { M* m = c; if (n != 1 || r[0] != 5 || nv != 4) return 3;
+  for (int i = 0; i < 4; i++) v[i] = (float)(m->x[i / 2] * m->x[i % 2]); return 0; }
+int fmi3SetInt32(void* c, const uint32_t* r, size_t n, const int32_t* v, size_t nv) { if (n != 1 || r[0] != 6 || nv != 2) return 3;
+  memcpy(((M*)c)->c, v, 8); return 0; }
+int fmi3GetInt32(void* c, const uint32_t* r, size_t n, int32_t* v, size_t nv) { M* m = c;
+  for (size_t i = 0; i < n; i++) if (r[i] == 6) { v[0] = m->c[0]; v[1] = m->c[1]; } else v[i] = r[i] == 7 ? m->n : m->steps; return 0; }
+int fmi3GetDirectionalDerivative(void* c, const uint32_t* u, size_t nu, const uint32_t* k, size_t nk, const double* s, size_t ns,
+  double* d, size_t nd) { M* m = c; if (nu != 1 || nk != 1 || ns != 2) return 3;
+  double dx[2] = {k[0] == 1 ? s[0] : 0, k[0] == 1 ? s[1] : 0}, du[2] = {k[0] == 4 ? s[0] : 0, k[0] == 4 ? s[1] : 0};
+  if (u[0] == 2 && nd == 2) for (int i = 0; i < 2; i++) d[i] = m->A[2*i]*dx[0] + m->A[2*i+1]*dx[1] + du[i];
+  else if (u[0] == 5 && nd == 4) for (int i = 0; i < 4; i++) d[i] = m->x[i / 2]*dx[i % 2] + dx[i / 2]*m->x[i % 2];
+  else return 3;
+  return 0; }
+"""
+XML3 = """<?xml version="1.0"?>
+<fmiModelDescription fmiVersion="3.0" modelName="arrays" instantiationToken="TOKEN">
+  <ModelExchange modelIdentifier="arrays" providesDirectionalDerivatives="true" {flag}/>
+  <CoSimulation modelIdentifier="arrays" canHandleVariableCommunicationStepSize="true"/>
+  <DefaultExperiment stopTime="2"/>
+  <ModelVariables>
+    <Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
+    <UInt64 name="size" valueReference="9" causality="structuralParameter" variability="fixed" start="2"/>
+    <Float64 name="x" valueReference="1" causality="output" start="1 2" initial="exact"><Dimension valueReference="9"/></Float64>
+    <Float64 name="der(x)" valueReference="2" derivative="1"><Dimension valueReference="9"/></Float64>
+    <Float64 name="A" valueReference="3" causality="parameter" variability="fixed" start="-1 0&#10; 0 -1"><Dimension start="2"/><Dimension start="2"/></Float64>
+    <Float64 name="u" valueReference="4" causality="input" start="0 0"><Dimension start="2"/></Float64>
+    <Float32 name="y" valueReference="5" causality="output"><Dimension start="2"/><Dimension start="2"/></Float32>
+    <Int32 name="c" valueReference="6" causality="input" start="-9"><Dimension start="2"/></Int32>
+    <Int32 name="n" valueReference="7" causality="output"/>
+    <Int32 name="steps" valueReference="8" causality="output"/>
+    <Float64 name="z" valueReference="10"><Dimension start="2"/></Float64>{more}
+  </ModelVariables>
+  <ModelStructure><Output valueReference="1"/><Output valueReference="5"/><Output valueReference="7"/><Output valueReference="8"/>
+    <ContinuousStateDerivative valueReference="2"/><EventIndicator valueReference="10"/></ModelStructure>
+</fmiModelDescription>
+"""
+
+
+@functools.lru_cache(maxsize=None)
+def compiled3():
+    with tempfile.TemporaryDirectory() as folder:
+        source, binary = Path(folder, "arrays.c"), Path(folder, "arrays.so")
+        source.write_text(LIBRARY3)
+        subprocess.run(["cc", "-shared", "-fPIC", "-w", "-O1", source, "-o", binary, "-lm"], check=True)
+        return binary.read_bytes()
+
+
+def make3(folder, xml=XML3, more="", flag=""):
+    path = Path(tempfile.mkdtemp(dir=folder)) / "arrays.fmu"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("modelDescription.xml", xml.replace("{more}", more).replace("{flag}", flag))
+        archive.writestr(f"binaries/{os.uname().machine}-linux/arrays.so", compiled3())
+    return path
+
+
+def test_arrays(folder):
+    """Elements are numbers of their own: states, parameters, inputs, outputs of several types, indicators."""
+    fmu = make3(folder)
+    table = Path(folder, "in.csv")
+    table.write_text("time,u[2],c[1]\n0,0,-9\n0.5,1,-9\n1,1,0\n2,1,0\n")
+    run = saltus("run", fmu, "--set", "A[1,2]=-2", "--set", "A[2,2]=-0.5", "--input", table, "-o", "-", "--rtol", 1e-10, "--every", 0.25,
+                 "--out", "x,y,u,c,n,`A[1,2]`")
+    check(run.returncode == 0, run.stderr)
+    check(run.stdout.splitlines()[0] == 'time,x[1],x[2],"y[1,1]","y[1,2]","y[2,1]","y[2,2]",u[1],u[2],c[1],c[2],n,"A[1,2]"', run.stdout[:90])
+    rows = rows_of(run)
+    at_half = 10 * math.exp(-0.25) - 6  # x2' = 2 t - x2 / 2
+    half = next(row for row in rows if row["time"] == 0.5)
+    check(abs(half["x[2]"] - at_half) < 1e-9, half, at_half)
+    check(all(abs(row["y[1,2]"] - row["x[1]"] * row["x[2]"]) < 1e-6 for row in rows), "outer product")
+    check(rows[-1]["A[1,2]"] == -2 and rows[-1]["c[1]"] == 0 and rows[-1]["c[2]"] == -9 and rows[-1]["n"] == 1, rows[-1])
+    euler = saltus("run", fmu, "--interface", "cs", "--every", 0.5, "--until", 1, "-o", "-", "--out", "x")
+    check([row["x[2]"] for row in rows_of(euler)] == [2.0, 1.0, 0.5], euler.stdout)
+    check(saltus("check", fmu).stdout.count("derivative") == 0, "states of arrays are told")
+    for words, said in ((["--set", "A=1"], "its elements are `A[1,1]` to `A[2,2]`"), (["--set", "size=3"], "gives arrays"),
+                        (["--out", "A[1,3]"], "no variable"), (["--set", "c[1]=0.5"], "of type Int32")):
+        run = saltus("run", fmu, *words, "-o", "-")
+        check(run.returncode in (1, 3) and said in run.stderr, words, run.stderr)
+    huge = '<Float64 name="h" valueReference="20"><Dimension start="4000000000"/><Dimension start="4000000000"/></Float64>'
+    run = saltus("run", make3(folder, more=huge), "-o", "-", "--out", "x")
+    check(run.returncode == 0 and saltus("run", make3(folder, more=huge), "--out", "h[1,1]").returncode == 1, "one that is too large is no column", run.stderr)
+    many = "".join(f'<Float64 name="h{i}" valueReference="{i}"><Dimension start="10000"/></Float64>' for i in range(20, 140))
+    run = saltus("run", make3(folder, more=many), "-o", "-")
+    check(run.returncode in (1, 3) and "too many variables" in run.stderr, run.stderr)
+
+
+def test_steps_that_are_told(folder):
+    """completedIntegratorStep: version 3 asks for it with a flag, version 2 for the opposite with another."""
+    for flag, told in (("", False), ('needsCompletedIntegratorStep="true"', True), ('needsCompletedIntegratorStep="false"', False)):
+        run = saltus("run", make3(folder, flag=flag), "-o", "-", "--out", "steps")
+        check(run.returncode == 0 and (rows_of(run)[-1]["steps"] > 0) == told, flag, run.stderr)
+
+
+def test_clocks(folder):
+    """Without ticks an FMU with clocks would run and be wrong."""
+    clock = '<Clock name="tick" valueReference="20" causality="{}" intervalVariability="triggered"/>'
+    run = saltus("run", make3(folder, more=clock.format("input")), "-o", "-")
+    check(run.returncode in (1, 3) and "clock" in run.stderr and "`tick`" in run.stderr, run.stderr)
+    run = saltus("run", make3(folder, more=clock.format("output")), "-o", "-", "--out", "n")
+    check(run.returncode == 0, "one of the FMU's own", run.stderr)
+    scheduled = XML3.replace('<ModelExchange modelIdentifier="arrays" providesDirectionalDerivatives="true" {flag}/>', "").replace(
+        '<CoSimulation modelIdentifier="arrays" canHandleVariableCommunicationStepSize="true"/>',
+        '<ScheduledExecution modelIdentifier="arrays"/>')
+    run = saltus("run", make3(folder, xml=scheduled), "-o", "-")
+    check(run.returncode in (1, 3) and "scheduled execution" in run.stderr, run.stderr)
 
 
 LAG = """x' = u - x; x(t0) = 0; u(t0) = 0; n(t0) = 0;
