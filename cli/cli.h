@@ -227,6 +227,8 @@ SltStatus source_load(void* source, const char* name, const SltAllocator* alloca
 /// The whole content; NULL after a message. Free with free(). `what` is "model" or "table";
 /// `streams`: pipes and terminals too.
 char* input_read(const char* path, const char* what, bool streams, size_t limit, size_t* length);
+/// A table of numbers from CSV; NULL after a message. Free with slt_table_free().
+SltTable* input_table(const char* path);
 
 // ---- names of files (files.c) -------------------------------------------------------------------
 

@@ -75,18 +75,6 @@ static int read_options(CompareCommand* c, int argc, char** argv) {
   return CLI_USAGE;
 }
 
-static SltTable* read_table(const char* path) {
-  size_t length = 0;
-  char* content = input_read(path, "table", true, TABLE_LIMIT, &length);
-  if (!content) return NULL;
-  SltTable* table = NULL;
-  uint32_t line = 0;
-  SltStatus status = slt_table_read_csv(content, length, &table, &line);
-  free(content);
-  if (status < 0) cli_error("%s:%u: this is no table of numbers", path, line);
-  return table;
-}
-
 static void print_comparison(void* user, const SltComparison* comparison) {
   CompareCommand* c = user;
   const SltComparison* k = comparison;
@@ -159,8 +147,8 @@ static int draw(const CompareCommand* c, const SltTable* a, const char* a_name, 
 }
 
 static int compare_tables(CompareCommand* c) {
-  SltTable* a = read_table(c->words[0]);
-  SltTable* b = a ? read_table(c->words[1]) : NULL;
+  SltTable* a = input_table(c->words[0]);
+  SltTable* b = a ? input_table(c->words[1]) : NULL;
   SltProblem problem = {{0}, {0}};
   int exit = CLI_USAGE;
   if (a && b) {
@@ -178,7 +166,7 @@ static int compare_model(CompareCommand* c) {
   c->trial.path = c->words[0];
   int exit = trial_open(&c->trial, "compare");
   if (exit != CLI_DONE) return exit == CLI_MODEL ? CLI_RUN : exit;
-  SltTable* data = read_table(c->data);
+  SltTable* data = input_table(c->data);
   if (!data) return CLI_USAGE;
   SltSim* sim = NULL;
   SltProblem problem = {{0}, {0}};

@@ -57,7 +57,7 @@ static int choose_times(Trial* trial) {
   trial->t_end = !isnan(trial->until)            ? trial->until
                  : !isnan(trial->experiment.end) ? trial->experiment.end
                                                  : 10.0;
-  if (trial->t_end > trial->t_start) return CLI_DONE;
+  if (trial->t_end > trial->t_start || trial->data_end) return CLI_DONE;
   char start[32];
   char end[32];
   cli_error("the runs would end at %s, and start at %s", cli_number_text(trial->t_end, end),

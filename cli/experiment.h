@@ -26,6 +26,7 @@ typedef struct Trial {
   CliSettings settings;
   CliTexts measures;
   bool quiet;
+  bool data_end;  // runs end where the data do
   // filled in by trial_open()
   ModelSource source;
   SltModel* model;

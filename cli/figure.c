@@ -265,25 +265,6 @@ typedef struct Tables {
   uint32_t count;
 } Tables;
 
-static SltTable* read_table(const char* path, const char* to) {
-  size_t length = 0;
-  char* text = input_read(path, "table", true, TABLE_LIMIT, &length);
-  if (!text) return NULL;
-  bool spared = inputs_spare(to);
-  SltTable* table = NULL;
-  uint32_t line = 0;
-  SltStatus status = spared ? slt_table_read_csv(text, length, &table, &line) : SLT_ERR_ARGUMENT;
-  free(text);
-  if (status >= 0 || !spared) return table;
-  cli_error("%s:%u: %s", path, line,
-            status == SLT_ERR_SYNTAX ? "this line is no row of the table"
-                                     : slt_status_text(status));
-  if (status == SLT_ERR_SYNTAX) {
-    cli_hint("a table is CSV: a line of names, then as many cells in every line");
-  }
-  return NULL;
-}
-
 /// What a table is called in legends: its file, with the folder where that is needed.
 static const char* table_name(const Tables* tables, uint32_t index) {
   const char* base = path_base(tables->paths[index]);
@@ -312,8 +293,8 @@ static int draw_tables(PlotArguments* a) {
   }
   int exit = CLI_DONE;
   for (uint32_t i = 0; i < tables->count && exit == CLI_DONE; i++) {
-    tables->tables[i] = read_table(tables->paths[i], a->to);
-    if (!tables->tables[i]) {
+    tables->tables[i] = input_table(tables->paths[i]);
+    if (!tables->tables[i] || !inputs_spare(a->to)) {
       exit = files_are_same(tables->paths[i], a->to) ? CLI_USAGE : CLI_MODEL;
     } else if (slt_figure_add(figure, tables->tables[i], table_name(tables, i)) < 0) {
       exit = out_of_memory();

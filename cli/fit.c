@@ -134,14 +134,7 @@ static int read_data(FitCommand* c, uint32_t i) {
     if (comma) *comma = '\0';
     good = cli_settings_add(&c->settings[i], setting);
   }
-  size_t length = 0;
-  char* content = good ? input_read(path, "table", true, TABLE_LIMIT, &length) : NULL;
-  SltTable* table = NULL;
-  uint32_t line = 0;
-  if (content && slt_table_read_csv(content, length, &table, &line) < 0) {
-    cli_error("%s:%u: this is no table of numbers", path, line);
-  }
-  free(content);
+  SltTable* table = good ? input_table(path) : NULL;
   free(path);
   c->sets[i] = (SltFitData){
       .table = table, .settings = c->settings[i].items, .setting_count = c->settings[i].count};
@@ -149,6 +142,7 @@ static int read_data(FitCommand* c, uint32_t i) {
 }
 
 static int prepare(FitCommand* c) {
+  c->trial.data_end = true;
   int exit = trial_open(&c->trial, "fit");
   parameters_init(c->parameters, &c->params);
   for (uint32_t i = 0; exit == CLI_DONE && i < c->bounds.count; i++) {

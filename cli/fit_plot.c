@@ -22,6 +22,7 @@ typedef struct FitPlot {
   const double* correlation;
   const SltFitData* data;
   SltMeasures* entries;  // of the present column; NULL: it is a quantity over time
+  double until;          // when they have come, or never will
   const char* quantity;
 } FitPlot;
 
@@ -66,7 +67,10 @@ static void run_course(const FitPlot* f, uint32_t moved, double value, Course* c
   for (uint32_t i = 0; status >= 0 && i < f->count; i++)
     status = give(sim, &f->parameters[i], i == moved ? value : f->parameters[i].value);
   if (status >= 0 && f->entries) {
-    slt_measures_run(f->entries, sim, f->trial->t_end, course->y);
+    double times[ENTRIES];
+    slt_measures_run(f->entries, sim, f->until, times);
+    for (uint32_t i = 0; i < course->count; i++)
+      course->y[i] = times[(uint32_t)course->t[i] - 1];
   } else if (status >= 0) {
     read_along(sim, f->quantity, course);
   }
@@ -140,7 +144,8 @@ static SltMeasures* entries_of(const FitPlot* f, const char* name, uint32_t coun
   return entries;
 }
 
-/// Rows of a column that have a time and a value.
+/// Rows of a column that have a time and a value. Entries are numbered as for the fit: beside a
+/// column of times their numbers follow each other, else they are those of the rows.
 static bool take_data(const SltTable* table, uint32_t time, uint32_t column, bool entries,
                       Course* out) {
   uint32_t rows = slt_table_row_count(table);
@@ -149,10 +154,11 @@ static bool take_data(const SltTable* table, uint32_t time, uint32_t column, boo
   out->count = 0;
   if (!out->t || !out->y) return false;
   for (uint32_t i = 0; i < rows; i++) {
-    double t = entries ? out->count + 1.0 : slt_table_value(table, i, time);
+    double number = (time == UINT32_MAX ? i : out->count) + 1.0;
+    double t = entries ? number : slt_table_value(table, i, time);
     double y = slt_table_value(table, i, column);
     bool later = out->count == 0 || t >= out->t[out->count - 1];
-    if (!isfinite(t) || !isfinite(y) || !later || (entries && out->count == ENTRIES)) continue;
+    if (!isfinite(t) || !isfinite(y) || !later || (entries && t > ENTRIES)) continue;
     out->t[out->count] = t;
     out->y[out->count++] = y;
   }
@@ -161,7 +167,7 @@ static bool take_data(const SltTable* table, uint32_t time, uint32_t column, boo
 
 /// The points at which the model's line is drawn.
 static Course line_points(const FitPlot* f, const Course* data) {
-  uint32_t count = f->entries ? data->count : POINTS;
+  uint32_t count = f->entries ? slt_measures_count(f->entries) : POINTS;
   Course line = {calloc(count, sizeof(double)), calloc(count, sizeof(double)), count};
   double begin = f->trial->t_start;
   double end = data->t[data->count - 1];
@@ -179,7 +185,11 @@ static bool make_panel(FitPlot* f, uint32_t time, uint32_t column, const char* n
   if (!entries && (time == UINT32_MAX || !is_over_time(f, name))) return false;
   bool good = take_data(f->data->table, time, column, entries, &data);
   f->quantity = name;
-  f->entries = good && entries ? entries_of(f, name, data.count) : NULL;
+  f->entries = good && entries ? entries_of(f, name, (uint32_t)data.t[data.count - 1]) : NULL;
+  if (f->entries) {
+    double last = data.y[data.count - 1];
+    f->until = last + 0.5 * (last - f->trial->t_start);
+  }
   good &= !entries || f->entries;
   panel->t = data.t;
   panel->y = data.y;

@@ -130,6 +130,25 @@ char* input_read(const char* path, const char* what, bool streams, size_t limit,
   return NULL;
 }
 
+SltTable* input_table(const char* path) {
+  size_t length = 0;
+  uint32_t line = 0;
+  SltTable* table = NULL;
+  char* text = input_read(path, "table", true, TABLE_LIMIT, &length);
+  if (!text) return NULL;
+  SltStatus status = slt_table_read_csv(text, length, &table, &line);
+  free(text);
+  if (status >= 0) return table;
+  cli_error("%s:%u: %s", path, line,
+            status == SLT_ERR_SYNTAX ? "this line is no row of the table"
+                                     : slt_status_text(status));
+  if (status == SLT_ERR_SYNTAX) {
+    cli_hint("a table is CSV: a line of names, then as many cells in every line, separated by "
+             "commas; by semicolons or tabs where numbers have decimal commas");
+  }
+  return NULL;
+}
+
 // ---- models -------------------------------------------------------------------------------------
 
 /// Whether a folder is a model of rule tables.

@@ -863,7 +863,9 @@ SLT_API SltTable* slt_recorder_take_table(SltRecorder* recorder);
 
 // ---- tables and pictures ------------------------------------------------------------------------
 
-/// Read a table from CSV text (RFC 4180, a header line, numbers; empty cells are undetermined).
+/// Read a table from CSV text (RFC 4180, a header line, numbers; empty cells are undetermined). A
+/// header with semicolons or tabs says that these separate cells; numbers may have decimal commas
+/// then.
 /// @param bad_line  receives the line of the first error; may be NULL.
 /// @return SLT_OK, SLT_ERR_SYNTAX, SLT_ERR_NOMEM.
 SLT_API SltStatus slt_table_read_csv(const char* text, size_t length, SltTable** out,

@@ -168,7 +168,8 @@ static SltStatus read_empirical(Cursor* c, DesignAxis* axis) {
   status = slt_table_read_csv(content, size, &table, &line);
   free(content);
   if (status < 0) {
-    return problem_set(c->problem, status, NULL, "%.200s:%u: no table of numbers", file, line);
+    return problem_set(c->problem, status, "as many cells in every line as in the first",
+                       "%.200s:%u: this line is no row of the table", file, line);
   }
   status = take_column(c, table, column, axis);
   slt_table_free(table);

@@ -8,11 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Entry times of one run, for the columns that ask for them.
+/// Where the next number of a column is.
+typedef struct Cursor {
+  uint32_t row;
+  uint64_t residual;
+} Cursor;
+
+/// One run over the data of a set.
 typedef struct Following {
   const FitSet* set;
   double* residuals;
-  uint32_t* entries;       // per column: so far
+  Cursor* at;              // per column
   SltSensitivity* slopes;  // NULL: nobody asks for derivatives
   double* jacobian;        // column by column
   uint64_t m;              // its rows
@@ -245,23 +251,20 @@ void fit_clear(Fit* fit) {
 
 // ---- residuals ----------------------------------------------------------------------------------
 
-/// Residual number of the i-th number of a column: columns follow each other, rows inside.
-static uint64_t residual_at(const FitSet* set, uint32_t column, uint32_t row) {
-  uint64_t number = set->residual;
-  for (uint32_t k = 0; k < column; k++)
-    number += count_numbers(set, &set->columns[k]);
-  for (uint32_t i = 0; i < row; i++)
-    number += is_counted(set, &set->columns[column], i) ? 1u : 0u;
-  return number;
-}
-
-/// The row that holds the k-th number of a column; the number of rows: none.
-static uint32_t row_of(const SltTable* table, uint32_t column, uint32_t k) {
-  uint32_t i = 0;
-  for (; i < slt_table_row_count(table); i++) {
-    if (!isnan(slt_table_value(table, i, column)) && k-- == 0) break;
+/// The row of the next entry of a column; false: nobody has measured it. Beside a column of times
+/// the numbers of a column follow each other. Else rows are numbered as entries are, and one that
+/// was missed is an empty cell.
+static bool next_entry(const FitSet* set, const FitColumn* column, Cursor* at, uint32_t* row) {
+  const SltTable* table = set->data->table;
+  uint32_t count = slt_table_row_count(table);
+  while (set->time != UINT32_MAX && at->row < count &&
+         isnan(slt_table_value(table, at->row, column->column))) {
+    at->row++;
   }
-  return i;
+  *row = at->row;
+  if (at->row == count) return false;
+  at->row++;
+  return !isnan(slt_table_value(table, *row, column->column));
 }
 
 static void take_event(void* user, const SltEvent* event) {
@@ -270,11 +273,11 @@ static void take_event(void* user, const SltEvent* event) {
   for (uint32_t c = 0; c < f->set->column_count; c++) {
     const FitColumn* column = &f->set->columns[c];
     if (!column->automaton || strcmp(column->automaton, event->automaton) != 0) continue;
-    if (strcmp(column->state, event->to) != 0) continue;
-    uint32_t row = row_of(f->set->data->table, column->column, f->entries[c]++);
-    if (row == slt_table_row_count(f->set->data->table)) continue;
+    uint32_t row = 0;
+    bool enters = strcmp(column->state, event->to) == 0;
+    if (!enters || !next_entry(f->set, column, &f->at[c], &row)) continue;
     double measured = slt_table_value(f->set->data->table, row, column->column);
-    uint64_t residual = residual_at(f->set, c, row);
+    uint64_t residual = f->at[c].residual++;
     f->residuals[residual] = column->weight * (event->t - measured);
     if (!f->slopes) continue;
     put_slopes(f, residual, column->weight, slt_sensitivity_time(f->slopes, f->row) >= 0);
@@ -298,13 +301,13 @@ static double last_time(const FitSet* set) {
   return last;
 }
 
-static void take_values(Following* f, SltSim* sim, uint32_t row, uint64_t* at, SltWhen when) {
+static void take_values(Following* f, SltSim* sim, uint32_t row, SltWhen when) {
   const FitSet* set = f->set;
   for (uint32_t c = 0; c < set->column_count; c++) {
     const FitColumn* column = &set->columns[c];
     double measured = slt_table_value(set->data->table, row, column->column);
     if (column->automaton || !is_counted(set, column, row)) continue;
-    uint64_t residual = at[c]++;
+    uint64_t residual = f->at[c].residual++;
     f->residuals[residual] = column->weight * (slt_sim_get(sim, column->quantity) - measured);
     if (!f->slopes) continue;
     bool known = slt_sensitivity_get(f->slopes, when, column->quantity, f->row) >= 0;
@@ -328,22 +331,32 @@ static SltStatus advance_to(const Following* f, SltSim* sim, double t) {
   return status == SLT_EVENT ? SLT_OK : status;
 }
 
-static SltStatus follow_set(const FitSet* set, SltSim* sim, Following* f, uint64_t* at) {
-  const SltTable* table = set->data->table;
-  double* r = f->residuals;
-  double last = last_time(set);
+/// Cursors at the first numbers, and residuals of events that never come: they are taken to come
+/// at `late`. Columns follow each other, rows inside. Whether there are such events.
+static bool begin_columns(Following* f, double late) {
+  const FitSet* set = f->set;
+  uint64_t residual = set->residual;
   bool entries = false;
-  // events are waited for half as long again; one that has not come by then is taken to come then
   for (uint32_t c = 0; c < set->column_count; c++) {
-    at[c] = residual_at(set, c, 0);
-    if (!set->columns[c].automaton) continue;
-    entries = true;
-    for (uint32_t i = 0; i < slt_table_row_count(table); i++) {
-      double measured = slt_table_value(table, i, set->columns[c].column);
-      if (isnan(measured)) continue;
-      r[residual_at(set, c, i)] = set->columns[c].weight * (1.5 * last - measured);
+    const FitColumn* column = &set->columns[c];
+    f->at[c] = (Cursor){0, residual};
+    entries |= column->automaton != NULL;
+    for (uint32_t i = 0; i < slt_table_row_count(set->data->table); i++) {
+      if (!is_counted(set, column, i)) continue;
+      double measured = slt_table_value(set->data->table, i, column->column);
+      if (column->automaton) f->residuals[residual] = column->weight * (late - measured);
+      residual++;
     }
   }
+  return entries;
+}
+
+static SltStatus follow_set(const FitSet* set, SltSim* sim, Following* f) {
+  const SltTable* table = set->data->table;
+  double last = last_time(set);
+  // events are waited for half as long again
+  double end = last + 0.5 * (last - set->t_start);
+  bool entries = begin_columns(f, end);
   slt_sim_on_event(sim, take_event, f);
   SltStatus status = slt_sim_start(sim);
   bool rows = set->time != UINT32_MAX;
@@ -352,9 +365,8 @@ static SltStatus follow_set(const FitSet* set, SltSim* sim, Following* f, uint64
     if (isnan(t)) continue;
     if (status != SLT_END && t > slt_sim_time(sim)) status = advance_to(f, sim, t);
     SltWhen when = status == SLT_END ? SLT_WHEN_AFTER : SLT_WHEN_NOW;
-    if (status >= 0) take_values(f, sim, i, at, when);
+    if (status >= 0) take_values(f, sim, i, when);
   }
-  double end = 1.5 * last;
   bool more = entries && status >= 0 && status != SLT_END && end > slt_sim_time(sim);
   if (more) status = advance_to(f, sim, end);
   slt_sim_on_event(sim, NULL, NULL);
@@ -372,15 +384,13 @@ static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r
   }
   for (uint32_t i = 0; status >= 0 && i < fit->n; i++)
     status = parameter_set(&fit->parameters[i], sim, p[i]);
-  f.entries = calloc(set->column_count + 1, sizeof *f.entries);
-  uint64_t* at = calloc(set->column_count + 1, sizeof *at);
-  if (!f.entries || !at) status = SLT_ERR_NOMEM;
+  f.at = calloc(set->column_count + 1, sizeof *f.at);
+  if (!f.at) status = SLT_ERR_NOMEM;
   if (status >= 0 && jacobian) {
     status = parameters_follow(fit->parameters, fit->n, sim, false, &f.slopes);
   }
-  if (status >= 0) status = follow_set(set, sim, &f, at);
-  free(f.entries);
-  free(at);
+  if (status >= 0) status = follow_set(set, sim, &f);
+  free(f.at);
   slt_sensitivity_free(f.slopes);
   slt_sim_free(sim);
   fit->runs++;

@@ -10,7 +10,8 @@
 #include <math.h>
 
 #define FAR      1e-5  // distance of the first run, relative to the parameter
-#define NEAR     4e-8  // ... and of the second
+#define CLOSER   4e-3  // ... and of the second, relative to that of the first
+#define LOOKS    2     // times that runs are made ever closer, where sides do not agree
 #define GROWS    4.0   // times that a derivative grows from one to the other, where it is infinite
 #define AGREES   1e-5  // relative difference of the two sides
 #define SPREAD   4.0   // times the difference of two derivatives of one side
@@ -28,8 +29,10 @@ typedef struct Side {
   double limit;
 } Side;
 
-static SltStatus look_beside(Sens* s, uint32_t measure, int side, Side* out) {
-  const double distance[2] = {FAR * s->scale, NEAR * s->scale};
+/// `slope` at the parameter itself, NaN where it is not known.
+static SltStatus look_beside(Sens* s, uint32_t measure, int side, double far, double slope,
+                             Side* out) {
+  const double distance[2] = {far, CLOSER * far};
   uint64_t here = sens_signature(s, &s->nominal, 0, measure);
   uint64_t there[2];
   for (int k = 0; k < 2; k++) {
@@ -46,7 +49,9 @@ static SltStatus look_beside(Sens* s, uint32_t measure, int side, Side* out) {
   double size = fmax(s->sizes[measure], fmax(fabs(f), fabs(out->value[1])));
   bool alike = there[0] == there[1] && isfinite(out->slope[0]);
   out->alike = alike;
-  out->grows = alike && fabs(out->slope[1]) > GROWS * fabs(out->slope[0]) &&
+  // a derivative that bends may be small far away; one that is infinite is no more so beside it
+  bool bounded = out->same[1] && fabs(slope) <= GROWS * fabs(out->slope[1]);
+  out->grows = alike && !bounded && fabs(out->slope[1]) > GROWS * fabs(out->slope[0]) &&
                fabs(out->slope[1]) * distance[0] > ROUNDING * size;
   // what the slope beside it does not explain, up to the bend of a root
   double most = 4.0 * fmax(fabs(out->slope[1]), alike ? fabs(out->slope[0]) : 0.0) * distance[1];
@@ -60,13 +65,18 @@ static SltStatus look_beside(Sens* s, uint32_t measure, int side, Side* out) {
   return SLT_OK;
 }
 
+/// What tolerances leave of a quotient of values.
+static double quotient_noise(const Sens* s, uint32_t measure, double far) {
+  return 0.1 * ROUNDING * s->sizes[measure] / far;
+}
+
 /// Whether the values of the runs on both sides say the same as the derivative.
-static bool is_believable(const Sens* s, uint32_t measure, const Side sides[2], double slope) {
+static bool is_believable(const Sens* s, uint32_t measure, const Side sides[2], double far,
+                          double slope) {
   if (!sides[0].same[0] || !sides[1].same[0]) return true;  // nothing to compare with
-  double quotient = (sides[1].value[0] - sides[0].value[0]) / (2.0 * FAR * s->scale);
+  double quotient = (sides[1].value[0] - sides[0].value[0]) / (2.0 * far);
   double bend = fabs(sides[1].slope[0] - sides[0].slope[0]);
-  double noise = 0.1 * ROUNDING * s->sizes[measure] / (FAR * s->scale);
-  return fabs(quotient - slope) <= QUOTIENT * fabs(slope) + bend + noise;
+  return fabs(quotient - slope) <= QUOTIENT * fabs(slope) + bend + quotient_noise(s, measure, far);
 }
 
 static const char* reason_of(const Side sides[2], bool settled) {
@@ -111,18 +121,41 @@ static void judge(const Side sides[2], double slope, double noise, SltDerivative
   out->error = left && right ? 0.0 : out->error;
 }
 
-SltStatus sens_along(Sens* s, uint32_t measure, double slope, SltDerivative* out, bool* found) {
+/// The verdict from runs at `far` and nearer.
+static SltStatus judge_at(Sens* s, uint32_t measure, double slope, double far, SltDerivative* out,
+                          bool* found) {
   Side sides[2] = {{0}};
   *found = false;
   for (int side = 0; side < 2; side++)
-    SLT_TRY(look_beside(s, measure, side, &sides[side]));
+    SLT_TRY(look_beside(s, measure, side, far, slope, &sides[side]));
   bool known = false;
   for (int side = 0; side < 2; side++)
     known |= isfinite(sides[side].slope[1]);
   bool at = isfinite(slope);
   if (!known || (!at && sides[0].same[1] && sides[1].same[1])) return SLT_OK;
-  if (at && !is_believable(s, measure, sides, slope)) return SLT_OK;
+  if (at && !is_believable(s, measure, sides, far, slope)) return SLT_OK;
   judge(sides, slope, ROUNDING * s->sizes[measure] / s->scale, out);
   *found = true;
+  return SLT_OK;
+}
+
+/// Where a derivative bends within the distance of the runs, or the events change, its sides only
+/// seem to differ, or the values to contradict it: what is no derivative is none closer by either.
+/// Values that differ by little more than their noise contradict nothing.
+SltStatus sens_along(Sens* s, uint32_t measure, double slope, SltDerivative* out, bool* found) {
+  double far = FAR * s->scale;
+  SLT_TRY(judge_at(s, measure, slope, far, out, found));
+  for (int i = 1; i < LOOKS && !(*found && out->verdict == SLT_DERIVATIVE_EXISTS); i++) {
+    SltDerivative closer = *out;
+    bool again = false;
+    far *= CLOSER;
+    bool tells = quotient_noise(s, measure, far) <= QUOTIENT * fabs(slope);
+    if (!*found && !tells) return SLT_OK;
+    closer.reason = NULL;
+    SLT_TRY(judge_at(s, measure, slope, far, &closer, &again));
+    if (!again || closer.verdict != SLT_DERIVATIVE_EXISTS) continue;
+    *out = closer;
+    *found = true;
+  }
   return SLT_OK;
 }

@@ -92,11 +92,16 @@ static SltStatus limit_of(Sens* s, int side, uint32_t measure, double h, Limit* 
   return SLT_OK;
 }
 
+/// What counts as much of a measure: what it is made of may have been larger than it is now.
+static double measure_size(const Sens* s, uint32_t measure) {
+  return fmax(fabs(s->nominal.values[0][measure]), s->sizes[measure]);
+}
+
 /// Whether a limit is one: its error is small beside it, or beside what the measure itself is.
-static bool is_settled(const Sens* s, const Limit* limit, double value) {
+static bool is_settled(const Sens* s, const Limit* limit, double size) {
   if (isnan(limit->value)) return false;
   return limit->error <= SENS_SETTLED * fabs(limit->value) ||
-         limit->error * s->scale <= 1e-8 * fabs(value);
+         limit->error * s->scale <= SENS_NOISE * size;
 }
 
 /// Whether the value right beside the parameter is another than the limit leads to: the measure
@@ -107,7 +112,7 @@ static SltStatus drop_contradicted(Sens* s, int side, uint32_t measure, Limit* l
   SLT_TRY(sens_probe(s, h, side, &probe));
   double f = s->nominal.values[0][measure];
   double change = (probe->values[side][measure] - f) * (side ? 1.0 : -1.0);
-  double slack = SENS_NOISE * fmax(fabs(f), s->sizes[measure]) + 4.0 * fabs(limit->value) * h;
+  double slack = SENS_NOISE * measure_size(s, measure) + 4.0 * fabs(limit->value) * h;
   if (!(fabs(change) <= slack)) limit->value = (double)NAN;
   return SLT_OK;
 }
@@ -124,10 +129,10 @@ static const char* reason_of(bool left, bool right, bool fail) {
 }
 
 static void judge(const Sens* s, const Limit sides[2], const Limit* central,
-                  const uint64_t beside[2], SltDerivative* out) {
+                  const uint64_t beside[2], double size, SltDerivative* out) {
   bool same = beside[0] != 0 && beside[0] == beside[1];
-  bool left = is_settled(s, &sides[0], out->value);
-  bool right = is_settled(s, &sides[1], out->value);
+  bool left = is_settled(s, &sides[0], size);
+  bool right = is_settled(s, &sides[1], size);
   out->left = left ? sides[0].value : (double)NAN;
   out->right = right ? sides[1].value : (double)NAN;
   out->derivative = (double)NAN;
@@ -135,7 +140,7 @@ static void judge(const Sens* s, const Limit sides[2], const Limit* central,
   double apart = fabs(sides[0].value - sides[1].value);
   double slack = SENS_AGREE * out->error +
                  SENS_SETTLED * 0.01 * fmax(fabs(sides[0].value), fabs(sides[1].value)) +
-                 1e-8 * fabs(out->value) / s->scale;
+                 SENS_NOISE * size / s->scale;
   if (left && right && apart <= slack) {
     bool better = same && central->error < out->error;
     out->verdict = SLT_DERIVATIVE_EXISTS;
@@ -166,7 +171,7 @@ SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out) {
   }
   bool same = beside[0] != 0 && beside[0] == beside[1];
   if (same) SLT_TRY(limit_of(s, 2, measure, fmin(distance[0], distance[1]), &central));
-  judge(s, sides, &central, beside, out);
+  judge(s, sides, &central, beside, measure_size(s, measure), out);
   if (piles && out->verdict != SLT_DERIVATIVE_EXISTS) {
     out->reason = "accumulation: infinitely many events come together where the measure is taken";
   }

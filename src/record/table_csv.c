@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Reading CSV: RFC 4180 with LF or CRLF, an optional byte order mark, blank lines ignored. Every
-// line must have as many cells as the header; the first that has not is named.
+// line must have as many cells as the header; the first that has not is named. Spreadsheets of
+// countries with a decimal comma separate cells by semicolons, others by tabs: the header tells.
 #include "record/table.h"
 
 #include <math.h>
@@ -12,18 +13,19 @@ typedef struct CsvReader {
   const char* end;
   uint32_t line;       // of `at`
   uint32_t cell_line;  // where the last cell began
+  char separator;      // of cells
   Arena* scratch;      // holds quoted cells, which lose their quotes
   TextBuffer unquoted;
 } CsvReader;
 
-typedef enum CellEnd { CELL_COMMA, CELL_LINE, CELL_FILE, CELL_BAD } CellEnd;
+typedef enum CellEnd { CELL_NEXT, CELL_LINE, CELL_FILE, CELL_BAD } CellEnd;
 
 /// What follows a cell, and step over it.
 static CellEnd read_cell_end(CsvReader* r) {
   if (r->at == r->end) return CELL_FILE;
-  if (*r->at == ',') {
+  if (*r->at == r->separator) {
     r->at++;
-    return CELL_COMMA;
+    return CELL_NEXT;
   }
   if (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n') r->at++;
   if (*r->at != '\n') return CELL_BAD;
@@ -55,7 +57,7 @@ static CellEnd read_cell(CsvReader* r, Str* cell, bool* quoted) {
   *quoted = r->at < r->end && *r->at == '"';
   if (*quoted) return read_quoted(r, cell);
   const char* begin = r->at;
-  while (r->at < r->end && *r->at != ',' && *r->at != '\n') {
+  while (r->at < r->end && *r->at != r->separator && *r->at != '\n') {
     if (*r->at == '"' || *r->at == '\0') return CELL_BAD;
     r->at++;
   }
@@ -94,22 +96,46 @@ static bool read_special(Str s, double* value) {
   return false;
 }
 
-static SltStatus store_cell(SltTable* table, uint32_t column, Str cell, bool quoted) {
+/// A number with a decimal comma.
+static bool read_comma(Str s, double* value) {
+  char text[64];
+  const char* comma = s.length < sizeof text ? memchr(s.data, ',', s.length) : NULL;
+  if (!comma) return false;
+  memcpy(text, s.data, s.length);
+  text[comma - s.data] = '.';
+  return number_read((Str){text, s.length}, true, value) == s.length;
+}
+
+static SltStatus store_cell(SltTable* table, uint32_t column, Str cell, bool quoted,
+                            bool decimal_comma) {
   Str bare = trim(cell);
   if (bare.length == 0 && !quoted) return SLT_OK;
   double value = 0.0;
-  if (bare.length &&
-      (number_read(bare, true, &value) == bare.length || read_special(bare, &value))) {
+  if (bare.length && (number_read(bare, true, &value) == bare.length ||
+                      read_special(bare, &value) || (decimal_comma && read_comma(bare, &value)))) {
     table_set_number(table, column, value);
     return SLT_OK;
   }
   return table_set_text(table, column, cell);
 }
 
+/// No name has a semicolon or a tab in it, so a header that has one is separated by it.
+static char find_separator(const CsvReader* r) {
+  bool quoted = false;
+  bool tab = false;
+  for (const char* at = r->at; at < r->end && (quoted || *at != '\n'); at++) {
+    if (*at == '"') quoted = !quoted;
+    if (*at == ';' && !quoted) return ';';
+    tab |= *at == '\t' && !quoted;
+  }
+  return tab ? '\t' : ',';
+}
+
 static SltStatus read_header(CsvReader* r, SltTable* table, uint32_t* bad_line) {
   if (r->end - r->at >= 3 && memcmp(r->at, "\xEF\xBB\xBF", 3) == 0) r->at += 3;
-  CellEnd end = CELL_COMMA;
-  while (end == CELL_COMMA) {
+  r->separator = find_separator(r);
+  CellEnd end = CELL_NEXT;
+  while (end == CELL_NEXT) {
     Str cell = {0};
     bool quoted = false;
     end = read_cell(r, &cell, &quoted);
@@ -136,15 +162,15 @@ static bool skip_blank(CsvReader* r) {
 static SltStatus read_row(CsvReader* r, SltTable* table, uint32_t* bad_line) {
   *bad_line = r->line;
   SLT_TRY(table_add_row(table));
-  CellEnd end = CELL_COMMA;
+  CellEnd end = CELL_NEXT;
   uint32_t column = 0;
-  for (; end == CELL_COMMA; column++) {
+  for (; end == CELL_NEXT; column++) {
     Str cell = {0};
     bool quoted = false;
     end = read_cell(r, &cell, &quoted);
     if (end == CELL_BAD) *bad_line = r->cell_line;
     if (end == CELL_BAD || column == table->column_count) return SLT_ERR_SYNTAX;
-    SLT_TRY(store_cell(table, column, cell, quoted));
+    SLT_TRY(store_cell(table, column, cell, quoted, r->separator != ','));
   }
   return column == table->column_count ? SLT_OK : SLT_ERR_SYNTAX;
 }
@@ -163,9 +189,9 @@ static bool at_units(const CsvReader* r, const SltTable* table) {
 
 static SltStatus read_units(CsvReader* r, SltTable* table, uint32_t* bad_line) {
   *bad_line = r->line;
-  CellEnd end = CELL_COMMA;
+  CellEnd end = CELL_NEXT;
   uint32_t column = 0;
-  for (; end == CELL_COMMA; column++) {
+  for (; end == CELL_NEXT; column++) {
     Str cell = {0};
     bool quoted = false;
     end = read_cell(r, &cell, &quoted);

@@ -269,6 +269,21 @@ class Fit(Experiment):
                    says="has no `q`")
         self.fails(2, "fit", "m.lisma", "--data", "other.csv", *options, "--columns", "x", says="gives no column")
 
+    def test_decimal_commas(self):
+        """Tables as spreadsheets write them: semicolons or tabs, decimal commas, a byte order mark, CRLF."""
+        self.write("m.lisma", self.MODEL)
+        self.data("d.csv", 0.01, missing=True)
+        options = ("--params", "k,d,x0")
+        plain = self.table("fit", "m.lisma", "--data", "d.csv", *options)
+        lines = self.read("d.csv").split("\n")
+        for separator in (";", "\t"):
+            text = "\r\n".join(line.replace(",", separator).replace(".", ",") for line in lines)
+            self.write("s.csv", b"\xef\xbb\xbf" + text.encode())
+            self.assertEqual(self.table("fit", "m.lisma", "--data", "s.csv", *options), plain)
+            self.good("compare", "d.csv", "s.csv", "--tol", "1e-15")
+        self.write("bad.csv", "time,x\n0,1,5\n")
+        self.assertIn("decimal commas", self.fails(2, "fit", "m.lisma", "--data", "bad.csv", "--params", "k").err)
+
     def test_exact_data(self):
         self.write("m.lisma", self.MODEL)
         for missing in (False, True):
@@ -299,6 +314,38 @@ class Fit(Experiment):
         for loss in ("huber", "cauchy"):
             rows = self.fit("m.lisma", "--data", "d.csv", "--params", "k,d,x0", "--loss", loss)
             self.assertLess(abs(float(rows["d"]["value"]) - 0.5), 0.2*plain)
+
+    def test_missed_events(self):
+        """Entries that nobody has measured are empty cells; beside a column of times the numbers follow each other."""
+        self.write("m.lisma", "const k = 0.8, h = 5;\ny' = v; y(t0) = h;\nv' = -10; v(t0) = 0;\n"
+                   "state b [y <= 0] && [v < 0] { set v = -k*v; } from init, b;\n")
+        k, h = 0.75, 4.2
+        t, times = math.sqrt(h/5), []
+        u = 10*t
+        for _ in range(6):
+            times.append(t)
+            u *= k
+            t += 2*u/10
+        cells = ["" if i in (1, 4) else repr(t) for i, t in enumerate(times)]
+        self.write("alone.csv", "time(b)\n" + "\n".join(cells) + "\n")
+        self.write("two.csv", "time(b);y\n" + "\n".join(c.replace(".", ",") + ";" for c in cells) + "\n")
+        self.write("timed.csv", "time,y,time(b)\n" + "".join(f"{0.1*i},{h - 5*(0.1*i)**2!r},{times[i - 3] if i > 2 else ''}\n"
+                                                             for i in range(9)))
+        for name in ("alone.csv", "two.csv", "timed.csv"):
+            if name == "two.csv":
+                self.fails(1, "fit", "m.lisma", "--data", name, "--params", "k,h", says="no column `time`")
+                continue
+            rows = self.fit("m.lisma", "--data", name, "--params", "k,h")
+            self.assertAlmostEqual(float(rows["k"]["value"]), k, delta=1e-8)
+            self.assertAlmostEqual(float(rows["h"]["value"]), h, delta=1e-8)
+
+    def test_event_times_before_zero(self):
+        """Events are waited for from where the run begins, wherever that is."""
+        self.write("m.lisma", "const q = 4;\nx' = 1; x(t0) = 0;\nstate b [x >= q] { set x = 0; } from init, b;\n")
+        for begin in (-20, 0, 1000):
+            self.write("e.csv", "time(b)\n" + "".join(f"{begin + 3*i}\n" for i in range(1, 6)))
+            rows = self.fit("m.lisma", "--data", "e.csv", "--params", "q", "--from", str(begin))
+            self.assertAlmostEqual(float(rows["q"]["value"]), 3, delta=1e-8)
 
     def test_event_times(self):
         self.write("b.lisma", "const k = 0.6, h = 3;\ny' = v; y(t0) = h;\nv' = -g; v(t0) = 0;\n"

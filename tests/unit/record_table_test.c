@@ -93,6 +93,22 @@ TEST(table_special_numbers) {
   slt_table_free(t);
 }
 
+TEST(table_separators) {
+  uint32_t line = 0;
+  static const char* const texts[] = {"time;\"a;b\";c\n0,5;-1,25e2;\n1;x,y;3.5\n",
+                                      "time\t\"a;b\"\tc\n0,5\t-1,25e2\t\n1\tx,y\t3.5\n"};
+  FOR_CASES(text, texts) {
+    SltTable* t = read_text(*text, SLT_OK, &line);
+    CHECK(slt_table_column_count(t) == 3 && !strcmp(slt_table_column_name(t, 1), "a;b"), *text);
+    CHECK(slt_table_value(t, 0, 0) == 0.5 && slt_table_value(t, 0, 1) == -125.0, *text);
+    CHECK(isnan(slt_table_value(t, 0, 2)) && slt_table_value(t, 1, 2) == 3.5, *text);
+    CHECK(!strcmp(slt_table_text(t, 1, 1), "x,y"), *text);
+    slt_table_free(t);
+  }
+  read_text("a;b\n1,5;2;3\n", SLT_ERR_SYNTAX, &line);
+  CHECK(line == 2, "one cell too many");
+}
+
 TEST(table_cells_outside_are_nothing) {
   uint32_t line = 0;
   SltTable* t = read_text("a\n1\n", SLT_OK, &line);
