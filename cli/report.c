@@ -317,36 +317,53 @@ static void write_asked_chart(Charts* c, const char* key, const char* value) {
   if (!space && (phase || strcmp(key, "panel") == 0)) write_chart(c, value, phase);
 }
 
-static double largest(const SltTable* table, uint32_t column) {
-  double lo = HUGE_VAL;
-  double hi = -HUGE_VAL;
+typedef struct Extent {
+  double lo, hi;
+  double least;  // half of the smallest range of those that move
+} Extent;
+
+static Extent extent_of(const SltTable* table, uint32_t column) {
+  Extent e = {HUGE_VAL, -HUGE_VAL, HUGE_VAL};
   for (uint32_t row = 0; row < slt_table_row_count(table); row++) {
     double value = slt_table_value(table, row, column);
     if (!isfinite(value)) continue;
-    lo = fmin(lo, value);
-    hi = fmax(hi, value);
+    e.lo = fmin(e.lo, value);
+    e.hi = fmax(e.hi, value);
   }
-  return lo <= hi ? fmax(fabs(lo), fabs(hi)) : 0.0;
+  double half = 0.5 * e.hi - 0.5 * e.lo;
+  if (half > 1e-9 * fmax(fabs(e.lo), fabs(e.hi))) e.least = half;
+  return e;
 }
 
-/// Quantities of one unit and of like size share a chart; what does not fit goes to the last.
+/// Whether one axis serves both: each that moves must use a fair part of it.
+static bool share_axis(const Extent* a, const Extent* b, Extent* both) {
+  *both = (Extent){fmin(a->lo, b->lo), fmax(a->hi, b->hi), fmin(a->least, b->least)};
+  return both->hi < both->lo || 0.5 * both->hi - 0.5 * both->lo <= SCALE_RATIO * both->least;
+}
+
+/// Quantities of one unit that one axis serves share a chart; what does not fit goes to the last.
 static void write_grouped_charts(Charts* c) {
   uint32_t columns = slt_table_column_count(c->table);
   uint32_t* chart = calloc(columns + 1, sizeof *chart);
-  double* size = calloc(columns + 1, sizeof *size);
+  Extent extents[CHARTS_MAX];
   uint32_t first[CHARTS_MAX];
   uint32_t count = 0;
-  for (uint32_t i = 1; chart && size && i < columns; i++) {
+  for (uint32_t i = 1; chart && i < columns; i++) {
     if (c->texts[i]) continue;
-    size[i] = largest(c->table, i);
+    Extent own = extent_of(c->table, i);
     uint32_t k = 0;
     for (; k < count; k++) {
-      double other = size[first[k]];
-      bool like = size[i] <= SCALE_RATIO * other && other <= SCALE_RATIO * size[i];
       const char* unit = slt_table_column_unit(c->table, first[k]);
-      if ((like || size[i] == 0.0) && strcmp(unit, slt_table_column_unit(c->table, i)) == 0) break;
+      if (strcmp(unit, slt_table_column_unit(c->table, i)) != 0) continue;
+      Extent both;
+      if (!share_axis(&extents[k], &own, &both)) continue;
+      extents[k] = both;
+      break;
     }
-    if (k == count && count < CHARTS_MAX) first[count++] = i;
+    if (k == count && count < CHARTS_MAX) {
+      extents[count] = own;
+      first[count++] = i;
+    }
     chart[i] = (k < count ? k : count - 1) + 1;
   }
   for (uint32_t k = 1; k <= count; k++) {
@@ -361,7 +378,6 @@ static void write_grouped_charts(Charts* c) {
     fputs("],\"x\":null}", c->out);
   }
   free(chart);
-  free(size);
 }
 
 /// The charts to begin with: the panels that were asked for, else those that the model chooses,
