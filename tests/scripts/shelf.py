@@ -25,6 +25,20 @@ class Shelf(cli_case.CliCase):
         for line in lines:
             self.assertRegex(line, r"^\S+ {2,}\S", "a model without a title")
 
+    def test_every_model_says_what_it_is(self):
+        models = os.path.join(cli_case.SOURCE, "models")
+        for line in self.good("gallery").out.splitlines():
+            name = line.split()[0]
+            path = os.path.join(models, name + ".lisma")
+            if not os.path.exists(path):
+                continue  # rule tables, whose numbers their own tests have
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            head = re.split(r"\n//[ \t]*\n", text)[0]
+            self.assertGreaterEqual(len(re.findall(r"[.!?](?=\s|$)", head)), 2, f"{name}: two sentences")
+            self.assertIn("// Source: ", text, name)
+            self.assertRegex(text, r"// expect |E0\d\d\d", f"{name}: numbers it must give")
+
     def test_words_select(self):
         out = self.good("gallery", "BALL", "rest").out
         self.assertRegex(out, r"(?m)^ball ")
