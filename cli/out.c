@@ -71,8 +71,17 @@ static bool has_name(const SltModel* model, const char* name) {
   return search.found;
 }
 
+/// `room*.T`, `*x`, `T*`: no product is written so.
+static bool has_wildcard(const char* text) {
+  for (const char* star = strchr(text, '*'); star; star = strchr(star + 1, '*')) {
+    if (star == text || star[-1] == '.' || star[1] == '.' || star[1] == '\0') return true;
+  }
+  return false;
+}
+
 /// An operator or a call; names of a model may hold them too, and come first.
 static bool is_formula(const char* text) {
+  if (has_wildcard(text)) return false;
   bool word = strncmp(text, "not ", 4) == 0 || strstr(text, " and ") || strstr(text, " or ");
   return (word || strpbrk(text, "+-*/^(<>=!&|")) && !strchr(text, '`') && !strstr(text, " in ");
 }

@@ -63,6 +63,7 @@ for group in "${@:-build}"; do
       have_program mpirun || need "libopenmpi-dev openmpi-bin"
       python_packages
       have_module markdown || need python3-markdown
+      have_module simpy || need python3-simpy3
       ;;
     python)
       python_packages

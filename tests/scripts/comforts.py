@@ -37,6 +37,7 @@ class Comforts(cli_case.CliCase):
         self.assertEqual(len(rooms), 3)
         self.assertEqual(self.rows("rooms.lisma", "--out", "room*")[0], ["time", *rooms])
         self.assertEqual(self.rows("rooms.lisma", "--out", "q,room*")[0], ["time", "q", *rooms])
+        self.fails(1, "run", "rooms.lisma", "-q", "--out", "hall*.T", says=["the model has no `hall*.T`"])
         self.assertEqual(self.rows("ball.lisma", "--out", "*.state,y")[0], ["time", "main.state", "y"])
         self.fails(1, "run", "rooms.lisma", "-q", "--out", "hall", says=["hall"])
 
