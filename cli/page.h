@@ -47,12 +47,23 @@ typedef struct PageGrid {
 
 typedef enum PageState { PAGE_RUNNING, PAGE_DONE, PAGE_STOPPED, PAGE_FAILED } PageState;
 
+/// What the graph of automata is drawn from: an event that happened, as far as the picture tells
+/// it. Names belong to the model.
+typedef struct PageTurn {
+  const char *automaton, *from, *to;
+  uint32_t n, line;
+  SltEventKind kind;
+  SltEventClass event_class;
+  bool kink;
+} PageTurn;
+
 /// The present run.
 typedef struct PageRun {
   SltSim* sim;
   SltRecorder* recorder;  // writes event records
   SltStory* story;
-  SltGraph* graph;  // counts what is visited
+  PageTurn* turns;  // one per event
+  uint64_t turn_capacity;
   Text events, told, warnings;
   uint64_t warning_count;
   SltQuantity* columns;  // variables, numbers of the drawing, the energy, the automata's states
@@ -137,5 +148,7 @@ void page_change(Page* page, const Json* json, const JsonNode* request);
 void page_back(Page* page, const Json* json, const JsonNode* request);
 void page_rows(Page* page, const Json* json, const JsonNode* request);
 void page_run_clear(PageRun* run);
+/// Tell a graph what has happened and was not taken back.
+void page_run_graph(const PageRun* run, SltGraph* graph);
 
 #endif

@@ -172,13 +172,13 @@ void page_structure(Page* page) {
 void page_graph(Page* page) {
   if (!has_model(page)) return;
   Text written = {0};
-  SltGraph* own = NULL;
-  SltStatus status = page->run.graph ? SLT_OK : slt_graph_create(page->model, &own);
+  SltGraph* graph = NULL;
+  SltStatus status = slt_graph_create(page->model, &graph);
   if (status >= 0) {
-    const SltGraph* graph = own ? own : page->run.graph;
+    page_run_graph(&page->run, graph);
     status = slt_graph_write(graph, "", (SltWriter){text_keep, &written});
   }
-  slt_graph_free(own);
+  slt_graph_free(graph);
   put_written(page->reply, status, &written);
 }
 

@@ -70,11 +70,47 @@ static void grid_pass(PageGrid* grid, double t) {
 
 // ---- what the run tells -------------------------------------------------------------------------
 
+/// Where there is no room for it the graph is drawn as if it had not happened.
+static void keep_turn(PageRun* run, const SltEvent* event) {
+  if (run->event_count == run->turn_capacity) {
+    uint64_t capacity = run->turn_capacity ? 2 * run->turn_capacity : 256;
+    PageTurn* grown = realloc(run->turns, (size_t)capacity * sizeof *grown);
+    if (!grown) return;
+    memset(grown + run->turn_capacity, 0, (size_t)(capacity - run->turn_capacity) * sizeof *grown);
+    run->turns = grown;
+    run->turn_capacity = capacity;
+  }
+  if (run->event_count > run->turn_capacity) return;
+  run->turns[run->event_count] = (PageTurn){.automaton = event->automaton,
+                                            .from = event->from,
+                                            .to = event->to,
+                                            .n = event->n,
+                                            .line = event->line,
+                                            .kind = event->kind,
+                                            .event_class = event->event_class,
+                                            .kink = event->kink};
+}
+
 static void on_event(void* user, const SltEvent* event) {
   PageRun* run = user;
+  keep_turn(run, event);
   run->event_count++;
   slt_story_event(run->story, event);
-  if (run->graph) slt_graph_event(run->graph, event);
+}
+
+void page_run_graph(const PageRun* run, SltGraph* graph) {
+  uint64_t count = run->event_count < run->turn_capacity ? run->event_count : run->turn_capacity;
+  for (uint64_t i = 0; i < count; i++) {
+    const PageTurn* turn = &run->turns[i];
+    slt_graph_event(graph, &(SltEvent){.automaton = turn->automaton,
+                                       .from = turn->from,
+                                       .to = turn->to,
+                                       .n = turn->n,
+                                       .line = turn->line,
+                                       .kind = turn->kind,
+                                       .event_class = turn->event_class,
+                                       .kink = turn->kink});
+  }
 }
 
 static void on_warning(void* user, const SltDiagnostic* d) {
@@ -176,7 +212,7 @@ static void drop_changes(PageRun* run, uint32_t from) {
 void page_run_clear(PageRun* run) {
   slt_story_free(run->story);
   slt_recorder_free(run->recorder);
-  slt_graph_free(run->graph);
+  free(run->turns);
   slt_sim_free(run->sim);
   drop_marks(run, 0);
   drop_changes(run, 0);
@@ -249,7 +285,7 @@ static SltStatus find_columns(PageRun* run, const SltModel* model) {
   return status >= 0 ? add_others(run, model) : status;
 }
 
-static SltStatus listen_to(PageRun* run, const SltModel* model) {
+static SltStatus listen_to(PageRun* run) {
   SltRecorderOptions options = slt_recorder_options();
   options.events = (SltWriter){text_keep, &run->events};
   SltStatus status = slt_recorder_create(run->sim, &options, &run->recorder, NULL);
@@ -257,7 +293,6 @@ static SltStatus listen_to(PageRun* run, const SltModel* model) {
     status = slt_story_create(run->sim, true, (SltWriter){text_keep, &run->told}, &run->story);
   }
   if (status < 0) return status;
-  slt_graph_create(model, &run->graph);  // a model without automata has no graph
   slt_recorder_on_event(run->recorder, on_event, run);
   slt_sim_on_warning(run->sim, on_warning, run);
   return SLT_OK;
@@ -327,7 +362,7 @@ static bool create_run(Page* page, PageRun* run, const Json* json, const JsonNod
   SltStatus status = slt_sim_options_check(page->model, &options, &problem);
   if (status >= 0) status = slt_sim_create(page->model, &options, &run->sim);
   if (status >= 0) status = find_columns(run, page->model);
-  if (status >= 0) status = listen_to(run, page->model);
+  if (status >= 0) status = listen_to(run);
   if (status >= 0) status = slt_sim_note_costs(run->sim);
   if (status < 0) {
     page_refuse(page->reply, "%s", problem ? problem : slt_status_text(status));

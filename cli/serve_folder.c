@@ -95,7 +95,7 @@ FolderStatus folder_write(const char* folder, const char* path, const char* data
   FolderStatus status = FOLDER_OK;
   if (exists && !read_version(full, present)) status = FOLDER_REFUSED;
   if (expected && strcmp(expected, present) != 0) status = FOLDER_CHANGED;
-  if (status == FOLDER_OK && output_replace(full, data, length) != CLI_DONE)
+  if (status == FOLDER_OK && output_rewrite(full, data, length) != CLI_DONE)
     status = FOLDER_REFUSED;
   if (status == FOLDER_OK && !read_version(full, version)) status = FOLDER_REFUSED;
   free(full);

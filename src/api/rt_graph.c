@@ -12,6 +12,7 @@ struct SltGraph {
   SltAllocator allocator;
   Arena arena;
   Graph graph;
+  GraphModes modes;
   uint32_t* tried;  // per automaton: state that a mythical record of this instant led into
 };
 
@@ -251,6 +252,7 @@ void slt_graph_event(void* graph, const SltEvent* event) {
   if (!g || !event) return;
   g->graph.ran = true;
   if (event->n == 0) {
+    graph_modes_settle(&g->modes);
     for (uint32_t a = 0; a < g->graph.automaton_count; a++)
       g->tried[a] = GRAPH_ANY;
   }
@@ -266,8 +268,24 @@ void slt_graph_event(void* graph, const SltEvent* event) {
     count_transition(&g->graph.automata[a], &g->tried[a], event);
   }
   for (uint32_t s = 0; s < g->graph.switch_count; s++) {
-    if (str_equal(g->graph.switches[s].name, name)) g->graph.switches[s].turned++;
+    if (!str_equal(g->graph.switches[s].name, name)) continue;
+    g->graph.switches[s].turned++;
+    // at a kink the motion is the same on both sides, and a candidate that was given up is no mode
+    if (event->kink || event->event_class == SLT_CLASS_MYTHICAL) continue;
+    graph_modes_turn(&g->modes, s, strcmp(event->to, "true") == 0, (int)event->event_class);
   }
+}
+
+/// The automata that were written, and the one of the conditions that hold.
+static Graph with_modes(const SltGraph* g, Arena* arena) {
+  Graph shown = graph_joined(&g->graph, arena);
+  GraphAutomaton* all = ARENA_ARRAY(arena, GraphAutomaton, shown.automaton_count + 1);
+  for (uint32_t a = 0; a < shown.automaton_count; a++)
+    all[a] = shown.automata[a];
+  shown.automata = all;
+  shown.automaton_count += graph_modes_automaton(
+      &g->modes, g->graph.switches, g->graph.switch_count, arena, &all[shown.automaton_count]);
+  return shown;
 }
 
 static SltStatus write_graph(const SltGraph* graph, const char* title, bool dot, SltWriter writer) {
@@ -280,11 +298,11 @@ static SltStatus write_graph(const SltGraph* graph, const char* title, bool dot,
   volatile SltStatus status = SLT_ERR_NOMEM;
   arena_init(&arena, &graph->allocator, &oom);
   if (setjmp(oom) == 0) {
-    Graph joined = graph_joined(&graph->graph, &arena);
+    Graph shown = with_modes(graph, &arena);
     if (dot) {
-      graph_write_dot(&joined, title, &arena, &sink);
+      graph_write_dot(&shown, title, &arena, &sink);
     } else {
-      graph_write_svg(&joined, title, &arena, &sink);
+      graph_write_svg(&shown, title, &arena, &sink);
     }
     status = sink_flush(&sink);
   }

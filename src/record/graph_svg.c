@@ -159,7 +159,7 @@ static void draw_state(Sink* sink, const GraphAutomaton* automaton, const GraphS
   attribute(sink, "width", box->w);
   attribute(sink, "height", box->h);
   name_attribute(sink, "data-automaton", automaton->name);
-  name_attribute(sink, "data-state", state->name);
+  name_attribute(sink, "data-state", state->key.length ? state->key : state->name);
   sink_c(sink, " rx=\"9\" fill=\"");
   sink_c(sink, visited ? VISITED_FILL : "#ffffff");
   sink_c(sink, "\" stroke=\"");

@@ -90,3 +90,7 @@ Str graph_switch_text(const GraphSwitch* s, bool ran, Arena* arena) {
   }
   return text_str(&text);
 }
+
+Str graph_switch_name(const GraphSwitch* s, Arena* arena) {
+  return is_named(s, arena) ? graph_name(s->name) : s->text;
+}

@@ -153,12 +153,34 @@ class Graph(cli_case.CliCase):
         self.write("m.lisma", PARALLEL)
         svg = self.draw("m.lisma", "--run")
         texts = self.texts(svg)
-        self.assertEqual(len(list(svg.iter(f"{SVG}g"))), 2)
+        self.assertEqual(len(list(svg.iter(f"{SVG}g"))), 3)  # a, b, and the condition
         self.assertIn("a", texts)
         self.assertIn("sets n", texts)
         self.assertIn("at, line 10", texts)
         self.assertTrue(any(t.startswith("x > 0.5 (line 9): turned 1 time") for t in texts), texts)
         self.check_boxes(svg, "parallel")
+
+    def test_conditions_are_an_automaton(self):
+        """Its states are the conditions that hold together, its arrows the instants that change them."""
+        svg = self.draw(cli_case.SOURCE + "/models/rules/hoop.rules.md", "--run")
+        boxes = {r.get("data-state"): r for r in svg.iter(f"{SVG}rect") if r.get("data-automaton") == "conditions that hold"}
+        self.assertEqual(set(boxes), {"none", "h < R \u2227 braking", "h < R \u2227 speed-up"})
+        self.good("run", cli_case.SOURCE + "/models/rules/hoop.rules.md", "-q", "--events", "e.jsonl", "-o", "h.csv")
+        turns = collections.Counter()
+        before, now = frozenset(), set()
+        for event in map(json.loads, self.read("e.jsonl").splitlines() + ['{"n": 0, "to": null}']):
+            if event["n"] == 0:  # another instant
+                turns[before, frozenset(now)] += before != now
+                before = frozenset(now)
+            if event["to"]:
+                (now.add if event["to"] == "true" else now.discard)(event["automaton"])
+        counts = sorted(sum(map(int, re.findall(r"(\d+)\u00d7 ", t))) for t in self.texts(svg) if re.match(r"\d+\u00d7 ", t))
+        self.assertEqual(counts, sorted(n for n in turns.values() if n))
+        self.check_boxes(svg, "hoop")
+        # more modes than a picture can show are left to the list of switches
+        self.write("many.lisma", "".join(f"y{i} = if(sin({i + 1}*time) > 0, 1, 0);\n" for i in range(6)) + "experiment { end = 10; }\n")
+        svg = self.draw("many.lisma", "--run")
+        self.assertFalse([r for r in svg.iter(f"{SVG}rect") if r.get("data-automaton")])
 
     def test_gallery(self):
         drawn = 0

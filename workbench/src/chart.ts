@@ -2,7 +2,7 @@
 //
 // Charts on a canvas: curves over the time with one zoom and one cursor for all, or over another quantity. What is
 // drawn covers every row: where several fall into a pixel, the stretch from the lowest to the highest is drawn.
-import { make, short } from "./dom";
+import { make, short, shortBeside } from "./dom";
 import { Rows } from "./pyramid";
 import { labelOf, Run } from "./session";
 import { say } from "./words";
@@ -538,7 +538,8 @@ export class Chart {
       const column = run ? run.column(name) : -1;
       const value = chip.querySelector(".value");
       const t = this.host.cursor ?? run?.t ?? 0;
-      if (value) value.textContent = run && column >= 0 ? short(this.rowsOf(run).valueAt(column, t)) : "";
+      if (!value) continue;
+      value.textContent = run && column >= 0 ? shortBeside(this.rowsOf(run).valueAt(column, t), run.rows.columns[column].size()) : "";
     }
   }
 

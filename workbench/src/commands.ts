@@ -12,6 +12,11 @@ export interface Command {
   action: () => void;
 }
 
+/** Keys as they stand on a keyboard. */
+export function keyText(keys: string): string {
+  return keys.replace("ArrowRight", "→").replace("ArrowLeft", "←");
+}
+
 /** Whether an event is these keys; Ctrl is Cmd where that is usual. */
 function isPressed(keys: string, event: KeyboardEvent): boolean {
   const parts = keys.split("+");
@@ -56,7 +61,7 @@ export class Commands {
       shown = this.all().filter((c) => words.every((w) => `${say(c.name)} ${c.name}`.toLowerCase().includes(w)));
       chosen = Math.max(0, Math.min(chosen, shown.length - 1));
       list.replaceChildren(...shown.map((c, i) => make("button", { type: "button", class: "command", role: "option", tabindex: -1, "aria-selected": String(i === chosen), click: () => run(c) },
-        say(c.name), c.keys ? make("kbd", {}, c.keys) : null)));
+        say(c.name), c.keys ? make("kbd", {}, keyText(c.keys)) : null)));
       list.children[chosen]?.scrollIntoView({ block: "nearest" });
     };
     find.addEventListener("input", () => {

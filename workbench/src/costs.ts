@@ -5,6 +5,7 @@ import { make, short } from "./dom";
 import { eventText } from "./events";
 import { Panel } from "./panels";
 import { ENERGY, EventRecord, Run, STEP } from "./session";
+import { tell } from "./story";
 import { say } from "./words";
 
 export interface CostsHost {
@@ -49,7 +50,7 @@ export class Costs implements Panel {
   private work(run: Run): HTMLElement {
     const s = run.statistics;
     const rows: [string, string][] = [
-      [say("method"), `${s.method}${s.reason ? ` · ${s.reason}` : ""}`],
+      [say("method"), `${s.method}${s.reason ? ` · ${tell(String(s.reason))}` : ""}`],
       [say("steps"), `${number(s.steps)} (${number(s.rejected)} ${say("rejected")})`],
       [say("evaluations"), number(s.evaluations)],
       [say("of guards"), number(s.guards)],

@@ -55,7 +55,7 @@ export function showHelp(keys: [string, string][], ways: [string, () => void][])
     action();
   } }, say(name)));
   dialog.replaceChildren(make("h2", {}, "Saltus"), make("p", {}, say(INTRODUCTION)), make("div", { class: "buttons" }, ...buttons),
-    make("div", { class: "keys" }, make("table", {}, ...rows.map(([k, what]) => make("tr", {}, make("td", {}, make("kbd", {}, k)), make("td", {}, say(what)))))),
+    make("div", { class: "keys" }, make("table", {}, ...rows.map(([k, what]) => make("tr", {}, make("td", {}, make("kbd", {}, say(k))), make("td", {}, say(what)))))),
     make("form", { method: "dialog" }, make("div", { class: "buttons" }, make("button", {}, "OK"))));
   dialog.showModal();
 }

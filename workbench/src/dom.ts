@@ -41,6 +41,11 @@ export function short(value: number, digits = 6): string {
   return String(Number(value.toPrecision(digits)));
 }
 
+/** The same beside others of a size: what is zero but for their rounding is said to be so. */
+export function shortBeside(value: number, size: number): string {
+  return value !== 0 && Math.abs(value) < 1e-11 * size ? "≈ 0" : short(value);
+}
+
 /** Call once when calls have stopped for a while. */
 export function quiet(ms: number, action: () => void): () => void {
   let timer = 0;

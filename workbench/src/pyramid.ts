@@ -75,6 +75,12 @@ export class Column {
     this.high = low <= high ? high : NaN;
   }
 
+  /** The largest absolute value. */
+  size(): number {
+    this.look(0, this.length);
+    return Math.max(Math.abs(this.low), Math.abs(this.high)) || 0;
+  }
+
   /** The end of the equal values that begin at `from` (`by` 1), or the first of those that end there (-1), within 0 ... `end`. By
    * leaps: all values of a block are equal when its extremes are. */
   equalUpTo(from: number, by: 1 | -1, end = this.length): number {

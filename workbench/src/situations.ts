@@ -51,7 +51,7 @@ export interface Told {
 }
 
 /** Conditions that the engine switches by: what its events say about them up to a row. On a boundary a value alone does not tell. */
-function switched(run: Run, row: number): Map<string, boolean> {
+export function switched(run: Run, row: number): Map<string, boolean> {
   const t = run.rows.time.values[row];
   const truths = new Map<string, boolean>();
   for (const event of run.events) {

@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: MIT
 //
-// The bar between the model and its run, moved by a hand or by the arrow keys.
+// Bars between parts of the page, moved by a hand or by the arrow keys: one between the model and its run, one between the charts
+// and the panel below them.
 
-export function listenToSplitter(splitter: HTMLElement, changed: () => void): void {
+export interface Splitting {
+  bar: HTMLElement;
+  property: string; // of the page's style: the share of the first part, in per cent
+  upright: boolean; // the bar stands, and the parts lie side by side
+  least: number; // shares
+  most: number;
+}
+
+export function listenToSplitter({ bar, property, upright, least, most }: Splitting, changed: () => void): void {
+  const shareAt = (place: number): number => {
+    const whole = (bar.parentElement ?? document.body).getBoundingClientRect();
+    return 100 * (upright ? (place - whole.left) / whole.width : (place - whole.top) / whole.height);
+  };
   const set = (share: number): void => {
-    document.documentElement.style.setProperty("--left", `${Math.min(75, Math.max(20, share))}%`);
+    document.documentElement.style.setProperty(property, `${Math.min(most, Math.max(least, share))}%`);
     changed();
   };
-  splitter.addEventListener("pointerdown", (event) => splitter.setPointerCapture(event.pointerId));
-  splitter.addEventListener("pointermove", (event) => {
-    if (splitter.hasPointerCapture(event.pointerId)) set((100 * event.clientX) / window.innerWidth);
+  bar.addEventListener("pointerdown", (event) => bar.setPointerCapture(event.pointerId));
+  bar.addEventListener("pointermove", (event) => {
+    if (bar.hasPointerCapture(event.pointerId)) set(shareAt(upright ? event.clientX : event.clientY));
   });
-  splitter.addEventListener("keydown", (event) => {
-    const now = (100 * splitter.getBoundingClientRect().left) / window.innerWidth;
-    if (event.key === "ArrowLeft") set(now - 3);
-    if (event.key === "ArrowRight") set(now + 3);
+  bar.addEventListener("dblclick", () => {
+    document.documentElement.style.removeProperty(property);
+    changed();
+  });
+  bar.addEventListener("keydown", (event) => {
+    const box = bar.getBoundingClientRect();
+    const by = event.key === (upright ? "ArrowLeft" : "ArrowUp") ? -3 : event.key === (upright ? "ArrowRight" : "ArrowDown") ? 3 : 0;
+    if (by) set(shareAt(upright ? box.left : box.top) + by);
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the engine tells about an event, in Russian: its sentences have few shapes, and names, relations and numbers stay as they are.
+// What the engine tells about events, modes and its own choices, in Russian: its sentences have few shapes, and names, relations and
+// numbers stay as they are.
 import { getLanguage } from "./words";
 
 const RUSSIAN: [RegExp, string][] = [
@@ -33,6 +34,53 @@ const RUSSIAN: [RegExp, string][] = [
   [/^mythical: the mode is left before it exists, and nothing of it is kept/, "мнимое: режим покидается, ещё не начавшись, и от него ничего не остаётся"],
   [/^boundary: its own flow leaves this mode at once/, "граничное: собственное движение сразу выводит из режима"],
   [/ is (\S+), between (\S+) and (\S+)/g, " = $1, между $2 и $3"],
+  // the graph of automata
+  [/^conditions that hold$/, "условия, верные вместе"],
+  [/^none$/, "ни одного"],
+  [/^switches of conditions and piecewise functions$/, "переключения условий и кусочных функций"],
+  [/ \(line (\d+)\): turned (\d+) times?$/, " (строка $1): переключилось, раз: $2"],
+  [/^sliding along a boundary began (\d+) times?$/, "скольжение вдоль границы начиналось, раз: $1"],
+  [/^not taken in this run$/, "не выполнен в этом прогоне"],
+  [/(,|\() ?(\d+) alike/, "$1одинаковых: $2"],
+  [/^and (\d+) more( automata)?$/, "и ещё $1"],
+  [/^sets /, "задаёт "],
+  [/^interior: goes on in the new mode$/, "плавное: продолжается в новом режиме"],
+  [/^pinnacle: values jump$/, "скачок: значения меняются"],
+  [/^mythical: left before it exists$/, "мнимое: покидается, ещё не начавшись"],
+  [/^boundary: left at once by its own flow$/, "граничное: собственное движение сразу выводит из него"],
+  [/^sliding: goes on along a boundary$/, "скольжение: продолжается вдоль границы"],
+  [/(\d+× )interior/, "$1плавное"],
+  [/(\d+× )pinnacle/, "$1скачок"],
+  [/(\d+× )mythical/, "$1мнимое"],
+  [/(\d+× )boundary/, "$1граничное"],
+  [/(\d+× )sliding/, "$1скольжение"],
+  // the structure of a mode
+  [/^(\d+) variables, (\d+) constants, (\d+) automata, (\d+) relations, (\d+) schedules/, "переменных $1, констант $2, автоматов $3, отношений $4, расписаний $5"],
+  [/^mode \(the only one\)/, "режим (единственный)"],
+  [/^mode /, "режим "],
+  [/^states {8}/, "состояния     "],
+  [/^discrete {6}/, "дискретные    "],
+  [/^algebraic {5}/, "алгебраич.    "],
+  [/^undetermined {2}/, "неопределены  "],
+  [/^aliases {7}(\d+) quantities that are another one, its negative, or a constant/, "совпадают     $1 величин с другой, с обратной ей или с константой"],
+  [/^implicit {6}index (\d+), (\d+) degrees of freedom, (\d+) constraints/, "неявный       индекс $1, степеней свободы $2, связей $3"],
+  [/^blocks {8}(\d+) linear, (\d+) nonlinear, the largest of (\d+) equations/, "блоки         линейных $1, нелинейных $2, наибольший из $3 уравнений"],
+  [/^differentiated$/, "продифференцировано"],
+  [/^( +\d+) times?( {2})/, "$1 раз$2"],
+  [/^order of solution$/, "порядок решения"],
+  [/linear equations solved together/, "линейные уравнения решаются вместе"],
+  [/equations solved together/, "уравнения решаются вместе"],
+  [/, torn: given (.*),$/, ", разрыв: задано $1,"],
+  [/^( +)and (.*) from$/, "$1и $2 из"],
+  [/^shapes: (\d+) for (\d+) equations?/, "видов уравнений: $1 на $2"],
+  [/^( +\d+ {2})like /, "$1как "],
+  [/^programs: derivatives (\d+) operations?, all values (\d+) operations?/, "действий: для производных $1, для всех значений $2"],
+  // the choice of a method
+  [/^no sign of stiffness/, "признаков жёсткости нет"],
+  [/^stiff from t = (\S+) on, (\S+) before/, "жёсткая с t = $1, до этого $2"],
+  [/^stiff at times, (\d+) switches between (\S+) and (\S+) from t = (\S+) to ([^;]+)/, "временами жёсткая: переключений $1 между $2 и $3, с t = $4 до $5"],
+  [/; (\S+) where events limit the steps, from t = /, "; $1, где шаги ограничены событиями, с t = "],
+  [/; (\S+) goes farther, from t = /, "; $1 идёт дальше, с t = "],
 ];
 
 /** A line of a story in the user's language. */

@@ -5,7 +5,7 @@ import { make } from "./dom";
 import { Engine } from "./engine";
 import { emptyNote, Panel } from "./panels";
 import { Run } from "./session";
-import { say } from "./words";
+import { tell } from "./story";
 
 export interface StructureHost {
   run: Run | null;
@@ -39,10 +39,10 @@ export class Structure implements Panel {
     const [head, ...blocks] = text.split(/\n(?=mode )/);
     this.modes = blocks.map((block) => {
       const [title, ...lines] = block.split("\n");
-      const fold = make("details", {}, make("summary", {}, title.replace(/^mode /, `${say("mode")} `)), make("pre", { class: "plain-text" }, lines.join("\n").trimEnd()));
+      const fold = make("details", {}, make("summary", {}, tell(title)), make("pre", { class: "plain-text" }, lines.join("\n").trimEnd().split("\n").map(tell).join("\n")));
       return { states: statesOf(title), fold };
     });
-    this.element.replaceChildren(make("p", { class: "told" }, head.split("\n").slice(1).join(" ").trim()), ...this.modes.map((m) => m.fold));
+    this.element.replaceChildren(make("p", { class: "told" }, tell(head.split("\n").slice(1).join(" ").trim())), ...this.modes.map((m) => m.fold));
     this.cursorMoved();
   }
 

@@ -93,7 +93,6 @@ const russian: Record<string, string> = {
   rejected: "отвергнуто",
   evaluations: "вычисления",
   "of guards": "вычисления условий",
-  mode: "режим",
   modes: "режимы",
   "go back here": "вернуться сюда",
   "back to the values just after this event: change them, or go on":
@@ -233,6 +232,10 @@ const russian: Record<string, string> = {
   "complete": "дополнить",
   "put the layout in order": "привести в порядок",
   "find": "найти",
+  "F12, Ctrl+click": "F12, Ctrl+щелчок",
+  "wheel, + −": "колесо, + −",
+  "drag, Shift+← →": "тянуть, Shift+← →",
+  "double click, 0": "двойной щелчок, 0",
   "zoom a chart": "масштаб графика",
   "move along the time": "сдвиг по времени",
   "all of the run": "весь прогон",

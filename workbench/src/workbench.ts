@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The workbench: puts the parts of the page together.
-import { Commands } from "./commands";
+import { Commands, keyText } from "./commands";
 import { askControl, controlEdit } from "./controls";
 import { Desk } from "./desk";
 import { askText, leaveByPress, showHelp, toast } from "./dialogs";
@@ -324,7 +324,8 @@ export class Workbench extends Desk {
         if (!(event.target instanceof Node) || !byId("manual").contains(event.target)) this.followSoon();
       });
     }
-    listenToSplitter(byId("splitter"), () => this.changed());
+    listenToSplitter({ bar: byId("splitter"), property: "--left", upright: true, least: 20, most: 75 }, () => this.changed());
+    listenToSplitter({ bar: byId("panel-splitter"), property: "--look", upright: false, least: 20, most: 85 }, () => this.changed());
     leaveByPress();
     let waited = false;
     setInterval(() => {
@@ -427,7 +428,7 @@ export class Workbench extends Desk {
   }
 
   private showHelp(): void {
-    showHelp(this.allCommands().filter((c) => c.keys).map((c) => [c.keys ?? "", c.name]), [
+    showHelp(this.allCommands().filter((c) => c.keys).map((c) => [keyText(c.keys ?? ""), c.name]), [
       ["tour of five minutes", () => this.tour.begin()], ["Manual", () => this.manual.open("Five minutes")], ["all commands", () => this.commands.palette()],
     ]);
   }
