@@ -200,7 +200,7 @@ class Model:
             )
         except UnknownName as unknown:
             raise self._with_hint(unknown) from None
-        result = Result._of(recording, self.name, events)
+        result = Result._of(recording, self.name, _EVENTS[events])
         if exception is not None:
             setattr(exception, "result", result)
             raise exception

@@ -82,14 +82,14 @@ class Result(Mapping[str, NDArray[Any]]):
         self._modes: dict[str, Band] | None = None
 
     @classmethod
-    def _of(cls, recording: Recording, title: str, kept: bool | str) -> "Result":
+    def _of(cls, recording: Recording, title: str, kept: int) -> "Result":
         return cls({"recording": recording, "title": title, "kept": kept})
 
     def _field(self, name: str) -> Any:
         if name not in self._fields:
             assert self._recording is not None
             if name == "events":
-                value: Any = Events._of(self._recording, self._fields["kept"] is True)
+                value: Any = Events._of(self._recording, self._fields["kept"] == 2)
             elif name == "warnings":
                 value = [Diagnostic(**w) for w in self._recording.warnings]
             else:
@@ -181,7 +181,7 @@ class Result(Mapping[str, NDArray[Any]]):
     def modes(self) -> dict[str, Band]:
         """The states of each automaton over time."""
         if self._modes is None:
-            if self._fields["kept"] is False:
+            if self._fields["kept"] == 0:
                 raise ValueError("modes follow from events, which this run has not kept (events=False)")
             first = float(self.t[0]) if self.rows else self._field("t")
             self._modes = _bands(self.events, self._field("final"), first, self._field("t"))
@@ -223,6 +223,18 @@ class Result(Mapping[str, NDArray[Any]]):
         return str(self._fields["title"])
 
     # ---- elsewhere ----
+
+    def to_numpy(self) -> NDArray[Any]:
+        """A structured array with a field per column."""
+        names = list(dict.fromkeys(self.names))
+        table = np.empty(self.rows, [(name, self[name].dtype) for name in names])
+        for name in names:
+            table[name] = self[name]
+        return table
+
+    def __array__(self, *ignored: Any, **options: Any) -> NDArray[Any]:
+        # numpy and pandas would make something of the names alone
+        raise TypeError("a result is several columns: r['y'] is one of them, r.to_numpy() and r.to_pandas() are all")
 
     def to_pandas(self) -> Any:
         """A DataFrame with the time as its index."""

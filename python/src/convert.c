@@ -84,7 +84,15 @@ bool names_from(PyObject* sequence, const char* what, Names* out) {
 
 // ---- options ------------------------------------------------------------------------------------
 
-typedef enum FieldKind { FIELD_NUMBER, FIELD_COUNT, FIELD_METHOD, FIELD_WORD } FieldKind;
+typedef enum FieldKind {
+  FIELD_NUMBER,
+  FIELD_COUNT,
+  FIELD_THREADS,
+  FIELD_METHOD,
+  FIELD_WORD
+} FieldKind;
+
+#define THREADS_MAX 1024u
 
 typedef struct Field {
   const char* name;
@@ -117,6 +125,7 @@ static const Field fields[] = {
     {"seed", FIELD_COUNT, AT(seed), NULL, 0},
     {"max_events", FIELD_COUNT, AT(max_events), NULL, 0},
     {"max_steps", FIELD_COUNT, AT(max_steps), NULL, 0},
+    {"threads", FIELD_THREADS, AT(threads), NULL, 0},
 };
 
 static bool word_from(const Field* field, PyObject* value, int* out) {
@@ -133,29 +142,59 @@ static bool word_from(const Field* field, PyObject* value, int* out) {
   return false;
 }
 
+/// A text with more in it: TEXT, then a separator and a name. Steals `text`.
+static PyObject* with_name(PyObject* text, const char* separator, const char* name) {
+  PyObject* longer = text ? PyUnicode_FromFormat("%U%s%s", text, separator, name) : NULL;
+  Py_XDECREF(text);
+  return longer;
+}
+
+static bool is_method(const char* name) {
+  uint32_t count = slt_method_count();
+  for (uint32_t i = 0; i < count; i++) {
+    if (strcmp(slt_method_get(i).name, name) == 0) return true;
+  }
+  return false;
+}
+
+static bool method_from(PyObject* value, const char** out) {
+  *out = text_from(value, "method");
+  if (!*out || is_method(*out)) return *out != NULL;
+  PyObject* text = PyUnicode_FromFormat("there is no method %R; there are", value);
+  for (uint32_t i = 0; i < slt_method_count(); i++)
+    text = with_name(text, i ? ", " : " ", slt_method_get(i).name);
+  if (text) PyErr_SetObject(PyExc_ValueError, text);
+  Py_XDECREF(text);
+  return false;
+}
+
+static bool count_from(const Field* field, PyObject* value, uint64_t* out) {
+  bool threads = field->kind == FIELD_THREADS;
+  unsigned long long number = PyLong_AsUnsignedLongLong(value);
+  bool bad = number == (unsigned long long)-1 && PyErr_Occurred();
+  *out = number;
+  if (!bad && (!threads || (number >= 1 && number <= THREADS_MAX))) return true;
+  PyErr_Format(PyExc_ValueError, "%s must be a whole number from %s, not %R", field->name,
+               threads ? "1 to 1024" : "0 on", value);
+  return false;
+}
+
 static bool field_from(const Field* field, PyObject* value, SltSimOptions* options) {
   char* place = (char*)options + field->offset;
   switch (field->kind) {
   case FIELD_NUMBER: return number_from(value, field->name, (double*)(void*)place);
-  case FIELD_METHOD: {
-    const char* text = text_from(value, field->name);
-    *(const char**)(void*)place = text;
-    return text != NULL;
-  }
+  case FIELD_METHOD: return method_from(value, (const char**)(void*)place);
   case FIELD_WORD: {
     int word = 0;
     if (!word_from(field, value, &word)) return false;
     memcpy(place, &word, sizeof word);
     return true;
   }
-  case FIELD_COUNT: {
-    unsigned long long number = PyLong_AsUnsignedLongLong(value);
-    if (number == (unsigned long long)-1 && PyErr_Occurred()) {
-      PyErr_Format(PyExc_ValueError, "%s must be a whole number from 0 on, not %R", field->name,
-                   value);
-      return false;
-    }
-    *(uint64_t*)(void*)place = number;
+  case FIELD_COUNT: return count_from(field, value, (uint64_t*)(void*)place);
+  case FIELD_THREADS: {
+    uint64_t threads = 0;
+    if (!count_from(field, value, &threads)) return false;
+    *(uint32_t*)(void*)place = (uint32_t)threads;
     return true;
   }
   }
@@ -169,10 +208,11 @@ static bool option_from(PyObject* key, PyObject* value, SltSimOptions* options) 
     if (strcmp(fields[i].name, name) != 0) continue;
     return value == Py_None || field_from(&fields[i], value, options);
   }
-  PyErr_Format(PyExc_TypeError,
-               "there is no option %R; there are start, method, rtol, atol, h0, h_min, h_max, "
-               "step, event_eps, gamma, detection, sliding, zeno, seed, max_events, max_steps",
-               key);
+  PyObject* text = PyUnicode_FromFormat("there is no option %R; there are", key);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    text = with_name(text, i ? ", " : " ", fields[i].name);
+  if (text) PyErr_SetObject(PyExc_TypeError, text);
+  Py_XDECREF(text);
   return false;
 }
 

@@ -450,7 +450,11 @@ static void raise_not_made(Run* run) {
 /// (Recording, error or None, exception or None)
 static PyObject* conclude(Run* run) {
   SltStatus status = run->recording->lost ? SLT_ERR_NOMEM : run->status;
-  if (status == SLT_ERR_NOMEM && !run->driver.type) return PyErr_NoMemory();
+  if (status == SLT_ERR_NOMEM && !run->driver.type) {
+    PyErr_SetString(PyExc_MemoryError, "no memory for what the run records; `every`, `samples`, "
+                                       "`out` and `events` say how much that is");
+    return NULL;
+  }
   PyObject* error = Py_NewRef(Py_None);
   if (status < 0 && status != SLT_ERR_CANCELLED && run->sim) {
     Py_DECREF(error);

@@ -176,6 +176,24 @@ class Results(unittest.TestCase):
             with self.assertRaises(ValueError, msg=str(wrong)):
                 m.run(**wrong)
 
+    def test_options(self):
+        m = saltus.load(BALL)
+        self.assertEqual(m.run(until=1, threads=2).last("y"), m.run(until=1).last("y"))
+        for wrong in (0, -1, 1.5, "2", 10**9):
+            with self.assertRaises(ValueError, msg=repr(wrong)):
+                m.run(until=1, threads=wrong)
+        with self.assertRaisesRegex(ValueError, "there is no method 'rk45'; there are .*rodas5"):
+            m.run(until=1, method="rk45")
+        # the options that an error lists are those that the documentation names
+        with self.assertRaisesRegex(TypeError, "there is no option 'tol'") as caught:
+            m.run(until=1, tol=1)
+        listed = str(caught.exception).partition("there are ")[2].split(", ")
+        self.assertEqual(listed, " ".join(saltus.Model.run.__doc__.partition("options     ")[2].partition("\n\n")[0].split()).split(", "))
+        # numbers that equal True and False are as good as these
+        self.assertIsNotNone(m.run(until=1, events=1).events[1].atom)
+        with self.assertRaises(ValueError):
+            m.run(until=1, events=0).modes  # noqa: B018
+
     def test_arguments_that_fail_by_themselves(self):
         class Bad:
             def __bool__(self):
@@ -371,6 +389,17 @@ class Elsewhere(unittest.TestCase):
         self.assertEqual(frame["y"].iloc[0], 1)
         self.assertEqual(frame.index.name, "time")
         self.assertEqual(len(r.events.to_pandas()), len(r.events))
+        for make in (pandas.DataFrame, np.array):
+            with self.assertRaisesRegex(TypeError, "to_pandas"):
+                make(r)
+        self.assertEqual(pandas.DataFrame(r.to_numpy()).columns.tolist(), r.names)
+
+    def test_structured_arrays(self):
+        r = saltus.load(BALL).run(until=1, out=["y", "main.state", "y"])
+        table = r.to_numpy()
+        self.assertEqual(table.dtype.names, ("time", "y", "main.state"))
+        self.assertEqual(table["y"].tolist(), r["y"].tolist())
+        self.assertEqual(table["main.state"][-1], "bounce")
 
     def test_xarray(self):
         try:
