@@ -404,7 +404,8 @@ bool parser_after(Parser* p, const BlockFrame* frame, AstStatement* out) {
     Str found = parser_describe(p, &p->tok);
     Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
                           "expected '[' of the condition, found %.*s", STR_ARGS(found));
-    diag_hint(p->diags, diag, "write after 0.5 [x > 1] { set y = 0; }");
+    diag_hint(p->diags, diag,
+              "write after 0.5 [x > 1] { ... }; a delay that is computed has a name: macro D = 2*d;");
   }
   after->condition = p->recovering ? parser_error_expr(p) : parser_condition(p);
   while (parse_manner(p, after)) {

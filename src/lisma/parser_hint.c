@@ -52,7 +52,7 @@ static const Foreign statement_foreign[] = {
     {"elseif", "write 'else if'"},
     {"elif", "write 'else if'"},
     {"invariant", "write invariant [relation];"},
-    {"after", "the delay stands first: after 0.5 [x > 1] { ... }"},
+    {"after", "the delay stands first, a number or a name: after 0.5 [x > 1] { ... }"},
 };
 
 static const char* foreign_hint(const AstName* name) {
