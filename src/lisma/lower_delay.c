@@ -41,7 +41,8 @@ static Value begin_value(Lower* l, const AstExpr* expr, TermFrame* frame) {
 /// A name that nothing declares: a constant that was misspelt rather than a variable.
 static bool is_unknown(Lower* l, const AstExpr* expr) {
   if (expr->kind != AST_NAME || !ast_name_is_plain(&expr->as.name.name)) return false;
-  return resolve_symbol(l, resolve_plain(l, &expr->as.name.name))->kind == SYM_NONE;
+  Symbol symbol = *resolve_symbol(l, resolve_plain(l, &expr->as.name.name));
+  return symbol.kind == SYM_NONE && !symbol.is_variable;
 }
 
 /// Whether a lag is more than constants; false after an error.

@@ -87,6 +87,9 @@ VALUES = {
                   "at 2 { set due = 3.5; } at 4 { set due = 5; }", 6, {"n": 2, "due": math.inf}),
     "not known yet": ("last(t0) = nan; x' = 1; x(t0) = 0; state s [last > 1] { x' = 0; } from init; at 1 { set last = 2; }", 2,
                       {"x": 1}),
+    "a varying delay before its time is computed": (
+        "y = delay(x, tau, 3); x' = 1; x(t0) = 0; tau = 1 + time/4; part P { z = delay(w, lag, 3); w' = 2; w(t0) = 0; lag = 1 + time/4; }"
+        "P p, r[2];", 4, {"y": 2, "p.z": 4, "r[2].z": 4}),
     # ---- events ----
     "every, so often": ("const P = 0.5; n(t0) = 0; every P repeat 3 { set n = n + 1; } m(t0) = 0; every 2*P { set m = m + 1; }" + STILL,
                         5.1, {"n": 3, "m": 6}),
