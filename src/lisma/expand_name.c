@@ -96,12 +96,37 @@ static Str near_member(const Table* table, Str name) {
   return near;
 }
 
+#define MEMBERS_SHOWN 8u
+
+/// `a (port), s, v`: ports first, since a wrong name in `connect` is mostly meant to be one.
+static Str list_members(Expander* x, const Table* table) {
+  TextBuffer text = {.arena = x->arena};
+  uint32_t shown = 0;
+  for (uint32_t pass = 0; pass < 2; pass++) {
+    for (uint32_t i = 1; i < table->names.names.count; i++) {
+      Str name = names_get(&table->names, i);
+      const Member* member = expand_find_member(table, name);
+      bool port = member && member->kind == MEMBER_PORT;
+      bool wanted = pass == 0 ? port : member && !port && member->kind != MEMBER_FUNCTION;
+      if (!wanted || shown == MEMBERS_SHOWN) continue;
+      if (shown++) text_append_c(&text, ", ");
+      text_append(&text, name);
+      if (port) text_append_c(&text, " (port)");
+    }
+  }
+  return text_str(&text);
+}
+
 static Path report_member(Expander* x, const Table* table, const AstName* name) {
   Str part = table->part->name.head;
   Diag* diag = diag_add(x->diags, DIAG_E0216, name->span, "the part '%.*s' has no member '%.*s'",
                         STR_ARGS(part), STR_ARGS(name->head));
   Str near = near_member(table, name->head);
-  if (near.length) diag_hint(x->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  Str members = near.length ? near : list_members(x, table);
+  if (members.length) {
+    diag_hint(x->diags, diag, near.length ? "did you mean '%.*s'?" : "it has %.*s",
+              STR_ARGS(members));
+  }
   diag_note(x->diags, diag, table->part->name.span, "the part is declared here");
   return (Path){.kind = PATH_BAD};
 }

@@ -114,6 +114,8 @@ MISTAKES = [
      "there is none where `x < 0 or x > 4`"),
     ("beyond a table at the start", 'data d = "tab.csv"; c\' = table(d, 5 + time, error); c(t0) = 0;', "E0802", "there is none where"),
     ("a part that nothing is made of", "part P(a) { y' = sinn(y) + a; } " + STILL, "E0210", "did you mean 'sin'?"),
+    ("a member by another name", "part P { port a { across v; through i; } speed = a.v; a.i = 0; } P p; y = p.zzz; " + STILL, "E0216",
+     "it has a (port), speed"),
     ("its units", 'part P { y = 3 "m" + 2 "s"; } ' + STILL, "E0315", "'m' and in 's'"),
     ("its loops", "part P { for i = 1:n { y[i] = 1; } } " + STILL, "E0203", "'P.n'"),
     ("its parts", "part P { Q q; } part Q { P p; } " + STILL, "E0218", "contains itself"),
