@@ -6,9 +6,22 @@
 
 #include <string.h>
 
+#define PARAMETERS_SHOWN 8u
+
 void expand_report_argument(Expander* x, const AstPart* part, Span span, Str name,
                             const char* message) {
   Diag* diag = diag_add(x->diags, DIAG_E0217, span, "'%.*s' %s", STR_ARGS(name), message);
+  TextBuffer others = {.arena = x->arena};
+  bool known = false;
+  for (uint32_t i = 0; i < part->parameters.count; i++) {
+    Str parameter = part->parameters.data[i].name.head;
+    known = known || str_equal(parameter, name);
+    if (i >= PARAMETERS_SHOWN) continue;
+    if (i) text_append_c(&others, ", ");
+    text_append(&others, parameter);
+  }
+  if (!known && others.length)
+    diag_hint(x->diags, diag, "it has %.*s", STR_ARGS(text_str(&others)));
   diag_note(x->diags, diag, part->name.span, "the part is declared here");
 }
 

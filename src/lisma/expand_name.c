@@ -148,6 +148,10 @@ static bool check_element(Expander* x, const AstName* name, const AstInstance* i
                         array ? "'%.*s' is an array of parts with %u ind%s" : "'%.*s' is no array",
                         STR_ARGS(name->head), instance->sizes.count,
                         instance->sizes.count == 1 ? "ex" : "ices");
+  if (array && given == 0) {
+    diag_hint(x->diags, diag, "name one of its elements: %.*s[1%s]", STR_ARGS(name->head),
+              instance->sizes.count == 1 ? "" : ", ...");
+  }
   diag_note(x->diags, diag, instance->span, "it is declared here");
   return false;
 }

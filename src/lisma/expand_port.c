@@ -39,7 +39,10 @@ static Path connected_port(Expander* x, Component* u, const AstExpr* e) {
   if (ast_path(e, &name)) path = expand_find_path(x, u, &name);
   if (path.kind == PATH_PORT || path.kind == PATH_BAD) return path;
   Diag* diag = diag_add(x->diags, DIAG_E0131, e->span, "'connect' joins ports, and this is none");
-  diag_hint(x->diags, diag, "a port is declared in a part: port p { across v; through i; }");
+  diag_hint(x->diags, diag,
+            path.kind == PATH_PART
+                ? "it is a part: name one of its ports, as PART.PORT"
+                : "a port is declared in a part: port p { across v; through i; }");
   return (Path){.kind = PATH_BAD};
 }
 

@@ -122,7 +122,8 @@ static void load(Includer* in, uint32_t parent, Str written, Span span) {
                   in->options->load_file(in->options->user, name, in->arena, &text) == SLT_OK;
   if (!readable) {
     report(in, span, "this file cannot be read", name,
-           "its name is relative to the file that includes it");
+           "its name is relative to the file that includes it; parts that come with saltus are in "
+           "\"parts/...\"");
     return;
   }
   if (in->files.count > FILES_MAX || in->length + text.length > LEXER_SOURCE_MAX) {

@@ -4,6 +4,8 @@
 #include "lisma/expand.h"
 #include "lisma/units.h"
 
+#include <string.h>
+
 // ---------------------------------------------------------------------------------------------
 // messages
 
@@ -32,6 +34,10 @@ Diag* lower_report(Lower* l, DiagCode code, Span span, const char* format, ...) 
 
 Str lower_name(const Lower* l, uint32_t name) {
   return names_get(&l->m->names, name);
+}
+
+bool lower_is_member(Str name) {
+  return name.length && memchr(name.data, '.', name.length) != NULL;
 }
 
 Str lower_number_text(Lower* l, double value) {

@@ -513,6 +513,8 @@ Diag* lower_report(Lower* l, DiagCode code, Span span, const char* format, ...)
 Str lower_name(const Lower* l, uint32_t name);
 /// Text of a number, in scratch memory.
 Str lower_number_text(Lower* l, double value);
+/// Whether a name is that of a member of a part: `upper.A`.
+bool lower_is_member(Str name);
 /// " with i = 3, j = 4": the loop indices in force; empty outside of loops.
 Str lower_instance_text(Lower* l);
 /// "if@LINE:COL[i=3]" with "#2" behind it when it is taken.

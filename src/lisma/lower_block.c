@@ -35,6 +35,9 @@ static bool check_lone_name(Lower* l, const AstExpr* lhs) {
                             "'%.*s' is %s and cannot be determined by an "
                             "equation",
                             STR_ARGS(text), resolve_kind_text(symbol.kind));
+  if (symbol.kind == SYM_PARAM && lower_is_member(text)) {
+    diag_hint(l->diags, diag, "a parameter is given where the part is made: Tank upper(A = 2);");
+  }
   diag_note(l->diags, diag, resolve_symbol_span(l, symbol), "it is declared here");
   return false;
 }

@@ -431,7 +431,12 @@ bool lower_target(Lower* l, const AstName* written, uint32_t order, bool action,
   if (constant && action) {
     diag = lower_report(l, DIAG_E0207, written->span, "the constant '%.*s' cannot be assigned",
                         STR_ARGS(text));
-    diag_hint(l->diags, diag, "declare it as a variable with '%.*s(t0) = ...'", STR_ARGS(text));
+    if (lower_is_member(text)) {
+      diag_hint(l->diags, diag,
+                "what changes during a run is a variable of the part, no parameter");
+    } else {
+      diag_hint(l->diags, diag, "declare it as a variable with '%.*s(t0) = ...'", STR_ARGS(text));
+    }
   } else {
     diag = lower_report(l, DIAG_E0202, written->span, "'%.*s' is %s and has no initial value",
                         STR_ARGS(text), resolve_kind_text(symbol.kind));

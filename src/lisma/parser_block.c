@@ -284,7 +284,10 @@ bool parser_state(Parser* p, const BlockFrame* frame, AstStatement* out) {
     Str found = parser_describe(p, &p->tok);
     Diag* diag = diag_add(p->diags, DIAG_E0112, parser_here(p),
                           "expected the body of the state, found %.*s", STR_ARGS(found));
-    diag_hint(p->diags, diag, "write state NAME [guard] { ... } from A, B;");
+    bool priority = p->tok.kind == TOK_WORD && p->tok.word == WORD_PRIORITY;
+    diag_hint(p->diags, diag,
+              priority ? "behind 'priority' stands a number, or 'random'"
+                       : "write state NAME [guard] { ... } from A, B;");
   }
   if (p->recovering) parser_seek_block(p);
   if (p->tok.kind == TOK_LBRACE) {
@@ -404,8 +407,9 @@ bool parser_after(Parser* p, const BlockFrame* frame, AstStatement* out) {
     Str found = parser_describe(p, &p->tok);
     Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
                           "expected '[' of the condition, found %.*s", STR_ARGS(found));
-    diag_hint(p->diags, diag,
-              "write after 0.5 [x > 1] { ... }; a delay that is computed has a name: macro D = 2*d;");
+    diag_hint(
+        p->diags, diag,
+        "write after 0.5 [x > 1] { ... }; a delay that is computed has a name: macro D = 2*d;");
   }
   after->condition = p->recovering ? parser_error_expr(p) : parser_condition(p);
   while (parse_manner(p, after)) {

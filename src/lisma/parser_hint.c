@@ -2,6 +2,7 @@
 //
 // What to write instead: hints for words and signs of other languages, and for what beginners leave
 // out. Nothing here decides whether a text is right.
+#include "base/unit.h"
 #include "lisma/parser_internal.h"
 
 #include <string.h>
@@ -52,6 +53,7 @@ static const Foreign statement_foreign[] = {
     {"elseif", "write 'else if'"},
     {"elif", "write 'else if'"},
     {"invariant", "write invariant [relation];"},
+    {"include", "the name of the file stands in quotes: include \"parts/electrical.lisma\";"},
     {"after", "the delay stands first, a number or a name: after 0.5 [x > 1] { ... }"},
 };
 
@@ -144,6 +146,13 @@ static Str function_before(const Parser* p) {
   return STR_LIT("");
 }
 
+/// `2000 W`.
+static bool is_bare_unit(const Parser* p) {
+  Unit unit;
+  bool number = p->previous_end && is_digit_at(p, p->previous_end - 1);
+  return number && p->tok.kind == TOK_WORD && unit_read(parser_token_text(p, &p->tok), &unit);
+}
+
 void parser_hint_end(Parser* p, Diag* diag) {
   if (p->tok.line_start) return;
   if (is_decimal_comma(p)) {
@@ -162,6 +171,11 @@ void parser_hint_end(Parser* p, Diag* diag) {
       Str argument = parser_token_text(p, &p->tok);
       diag_hint(p->diags, diag, "the argument of a function stands in parentheses: %.*s(%.*s)",
                 STR_ARGS(function), STR_ARGS(argument));
+      break;
+    }
+    if (is_bare_unit(p)) {
+      diag_hint(p->diags, diag, "a unit stands in quotes: \"%.*s\"",
+                STR_ARGS(parser_token_text(p, &p->tok)));
       break;
     }
   // fall through

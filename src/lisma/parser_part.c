@@ -33,6 +33,13 @@ static void parse_function_body(Parser* p, AstFunction* function) {
   size_t mark = p->scratch_used;
   parser_advance(p);
   while (!p->recovering && !at_return(p)) {
+    if (p->tok.kind == TOK_RBRACE) {
+      Diag* diag = diag_add(p->diags, DIAG_E0101, p->tok.span,
+                            "expected 'return' or a local name, found '}'");
+      diag_hint(p->diags, diag, "a function ends with its value: return ...;");
+      parser_advance(p);
+      break;
+    }
     AstName name = {.number = ++p->name_count};
     AstDefinition local = {.span = p->tok.span};
     if (!parser_expect_word(p, "'return' or a local name", &name.head, &name.span)) break;
@@ -46,7 +53,7 @@ static void parse_function_body(Parser* p, AstFunction* function) {
     parser_end_statement(p, "the local name");
   }
   PARSER_TAKE(p, mark, AstDefinition, function->locals);
-  if (p->recovering) return;
+  if (p->recovering || !at_return(p)) return;
   parser_advance(p);
   function->result = parser_expr(p);
   parser_end_statement(p, "the result");
@@ -84,6 +91,12 @@ static bool parse_part_argument(Parser* p, bool parameter, AstArgument* out) {
     out->name.span = p->tok.span;
     out->name.quoted = true;
     parser_advance(p);
+  } else if (!parameter && p->tok.kind != TOK_WORD && parser_fail(p)) {
+    Diag* diag =
+        diag_add(p->diags, DIAG_E0101, p->tok.span, "expected the name of a parameter, found %.*s",
+                 STR_ARGS(parser_describe(p, &p->tok)));
+    diag_hint(p->diags, diag, "arguments are given by name: Tank upper(A = 2);");
+    return false;
   } else if (!parser_expect_word(p, "the name of a parameter", &out->name.head, &out->name.span)) {
     return false;
   }

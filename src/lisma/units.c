@@ -186,10 +186,10 @@ static void append_units(Checker* c, TextBuffer* out, Map* named, const AstExpr*
 }
 
 /// Two sides, terms or values that are in different units; a and b are the expressions in which
-/// the names stand that make them.
-static void report_sides(Checker* c, Span span, const char* what, Known left, Known right,
-                         const AstExpr* a, const AstExpr* b) {
-  if (!c->report || unit_equal(left.unit, right.unit)) return;
+/// the names stand that make them. NULL where there is nothing to tell.
+static Diag* report_sides(Checker* c, Span span, const char* what, Known left, Known right,
+                          const AstExpr* a, const AstExpr* b) {
+  if (!c->report || unit_equal(left.unit, right.unit)) return NULL;
   Diag* diag = diag_add(c->diags, DIAG_E0315, span, "%s are in '%.*s' and in '%.*s'", what,
                         STR_ARGS(known_text(c, &left)), STR_ARGS(known_text(c, &right)));
   note_place(c, diag);
@@ -204,9 +204,11 @@ static void report_sides(Checker* c, Span span, const char* what, Known left, Kn
                ? "the scales begin at different points: give both in one"
                : "numbers are not converted: give both in one unit";
   }
-  if (!*cure && !units.length) return;
-  diag_hint(c->diags, diag, "%s%s%.*s", cure, *cure && units.length ? "; " : "",
-            STR_ARGS(text_str(&units)));
+  if (*cure || units.length) {
+    diag_hint(c->diags, diag, "%s%s%.*s", cure, *cure && units.length ? "; " : "",
+              STR_ARGS(text_str(&units)));
+  }
+  return diag;
 }
 
 /// Two things that must have one unit; it is that of both.
@@ -549,7 +551,11 @@ static void check_value(Checker* c, const AstName* name, uint32_t order, const A
   Known given = known_of(c, value);
   Known known = derivative(c, quantity_of(c, name)->known, order);
   if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
-    report_sides(c, span, "the sides", known, given, value, NULL);
+    Span found = quantity_of(c, name)->span;
+    Diag* diag = report_sides(c, span, "the sides", known, given, value, NULL);
+    if (diag && found.begin != span.begin) {
+      diag_note(c->diags, diag, found, "the unit of '%.*s' is found here", STR_ARGS(name->head));
+    }
   } else {
     learn(c, name, order, given, span);
     expect(c, value, known);
