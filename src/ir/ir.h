@@ -235,7 +235,8 @@ typedef enum IrAtomType {
   IR_ATOM_BILATERAL,
   IR_ATOM_SHORTLIVING,
   IR_ATOM_NOEVENT,
-  IR_ATOM_PULSE  // of elements: read on candidates with pulses, never followed
+  IR_ATOM_PULSE,  // of elements: read on candidates with pulses, never followed
+  IR_ATOM_STRUCK  // the same of the pulses that resets demand
 } IrAtomType;
 
 typedef enum IrAtomRelation {

@@ -140,6 +140,7 @@ const char* ir_atom_type_text(uint32_t type) {
   case IR_ATOM_SHORTLIVING: return "shortliving";
   case IR_ATOM_NOEVENT: return "noEvent";
   case IR_ATOM_PULSE: return "pulse";
+  case IR_ATOM_STRUCK: return "struck";
   default: return "?";
   }
 }

@@ -310,7 +310,7 @@ static bool verify_atoms(Verify* v) {
         verify_term(v, &atom_rule, i, a->g) && verify_term(v, &atom_option_rule, i, a->eps) &&
         verify_term(v, &atom_option_rule, i, a->gamma) && verify_span(v, "atom", i, a->span);
     if (!valid) return false;
-    if (a->type > IR_ATOM_PULSE) return verify_fail(v, "atom %u: no such type", i);
+    if (a->type > IR_ATOM_STRUCK) return verify_fail(v, "atom %u: no such type", i);
     if (a->relation > IR_REL_EQ) return verify_fail(v, "atom %u: no such relation", i);
     if (a->continuous != ir_term_is_continuous(model, reads_time, a->g)) {
       return verify_fail(v, "atom %u: wrong about what it reads", i);

@@ -124,7 +124,7 @@ typedef enum AstOp {
 typedef enum AstUnaryOp { AST_UNARY_PLUS, AST_UNARY_MINUS, AST_UNARY_NOT } AstUnaryOp;
 
 /// Type words of atoms. AST_EVENT_PLAIN is a bare `[rel]`; a relation without brackets is no atom
-/// node at all, lowering gives it the plain type. AST_EVENT_PULSE has no word: elements make it.
+/// node at all, lowering gives it the plain type. The last two have no word: elements make them.
 #define AST_EVENT_LIST(X) \
   X(AST_EVENT_PLAIN, "") \
   X(AST_EVENT_UNILATERAL, "unilateral") \
@@ -132,7 +132,8 @@ typedef enum AstUnaryOp { AST_UNARY_PLUS, AST_UNARY_MINUS, AST_UNARY_NOT } AstUn
   X(AST_EVENT_ORDINARY, "ordinary") \
   X(AST_EVENT_SHORTLIVING, "shortliving") \
   X(AST_EVENT_NO_EVENT, "noEvent") \
-  X(AST_EVENT_PULSE, "pulse")
+  X(AST_EVENT_PULSE, "pulse") \
+  X(AST_EVENT_STRUCK, "struck")
 
 typedef enum AstEvent {
 #define X(name, text) name,

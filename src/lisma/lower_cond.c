@@ -443,6 +443,7 @@ static uint8_t atom_type(AstEvent event) {
   case AST_EVENT_SHORTLIVING: return IR_ATOM_SHORTLIVING;
   case AST_EVENT_NO_EVENT: return IR_ATOM_NOEVENT;
   case AST_EVENT_PULSE: return IR_ATOM_PULSE;
+  case AST_EVENT_STRUCK: return IR_ATOM_STRUCK;
   case AST_EVENT_PLAIN:
   case AST_EVENT_ORDINARY: break;
   }

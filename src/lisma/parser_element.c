@@ -10,16 +10,18 @@
 //       closed   [gap <= 0] && [velocity <= 0] && noEvent[restitution*velocity >= -rest]  from free
 //       closed   [gap <= 0] && [velocity <= 0], in place of an impact at an accumulation  from free
 //       hit      [gap <= 0] && [velocity < 0], if it is not the last                      from free
-//       free     from hit;  [force < 0], [force > huge] && noEvent[cascade > 0] from closed
+//       free     from hit;  [force < 0], struck[force > huge],
+//                [force > huge] && noEvent[cascade > 0] from closed
 //     hit:      NAME: w = -e*w before;       the impulse of N does it
 //     closed:   NAME: g = 0;
 //   Without restitution there are no impacts: the gap just closes. Without a velocity it is the
 //   gap's rate; a gap that is not a variable becomes one then, NAME.gap.
 //   What decides between the last impact and one more is the speed as it is, not where it is going:
 //   a ball that lies on the floor at the start is at rest. Without `rest` an impact is the last one
-//   where rounding hides the flight after it, which the run finds out. A closed contact passes on
-//   the pulse of an impact elsewhere, unless it has a cascade: then it opens (`huge` is exceeded by
-//   pulses alone) and collides next, as in Newton's cradle.
+//   where rounding hides the flight after it, which the run finds out. A closed contact whose
+//   gap a reset drives inward (`struck`) opens and collides next; `huge` is exceeded by pulses
+//   alone. It passes on the pulse of an impact elsewhere, unless it has a cascade: then it opens as
+//   well, as in Newton's cradle.
 //
 //   friction NAME { velocity = w; force = F; kinetic = Fk; static = Fs; }
 //     NAME: F = -Fk;
@@ -341,8 +343,13 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
     push_state(m, "closed", make_and(m, touches, stays), "free", &closed);
   }
   push_state(m, "free", make_atom(m, s->force, AST_OP_LT, none, "force < 0"), "closed", NULL);
+  AstExpr* huge = make_number(m, HUGE_FORCE, s->force->span);
+  if (s->restitution) {
+    AstExpr* struck =
+        make_typed(m, AST_EVENT_STRUCK, s->force, AST_OP_GT, huge, "force is a pulse of a reset");
+    push_state(m, "free", struck, "closed", NULL);
+  }
   if (s->cascade) {
-    AstExpr* huge = make_number(m, HUGE_FORCE, s->force->span);
     AstExpr* knocked = make_atom(m, s->force, AST_OP_GT, huge, "force is a pulse");
     AstExpr* wanted = make_typed(m, AST_EVENT_NO_EVENT, s->cascade, AST_OP_GT, zero, "cascade > 0");
     push_state(m, "free", make_and(m, knocked, wanted), "closed", NULL);

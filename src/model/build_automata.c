@@ -100,7 +100,7 @@ static void build_atoms(ModelBuild* build) {
                            .relation = atom->relation,
                            .bipolar = atom->bipolar,
                            .kink = atom->kink,
-                           .continuous = atom->continuous && atom->type != IR_ATOM_PULSE,
+                           .continuous = atom->continuous && atom->type < IR_ATOM_PULSE,
                            .written = atom_written(build, atom, i > 0 ? &atoms[i - 1] : NULL),
                            .options = atom_options(build, atom),
                            .env = build->layout.atom_begin + i};

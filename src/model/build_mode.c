@@ -420,7 +420,7 @@ static const uint32_t* atom_values(ModeScope* scope, const uint32_t* atoms, uint
   for (uint32_t i = 0; i < count; i++) {
     const IrAtom* atom = (IrAtom[]){ir_atom(build->ir, atoms ? atoms[i] : i)};
     targets[i] = sym_term(&build->sym, atom->g);
-    if (derivative && (!atom->continuous || atom->type == IR_ATOM_PULSE)) {
+    if (derivative && (!atom->continuous || atom->type >= IR_ATOM_PULSE)) {
       targets[i] = (SymTerm){.shape = zero};
     } else if (derivative) {
       targets[i] = sym_total_derivative(&build->sym, scratch, targets[i], scope->set->sym->vars);

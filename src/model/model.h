@@ -811,7 +811,8 @@ typedef enum ModelAtomType {
   MODEL_ATOM_BILATERAL,
   MODEL_ATOM_SHORTLIVING,
   MODEL_ATOM_NOEVENT,
-  MODEL_ATOM_PULSE  // read on candidates with pulses, never followed
+  MODEL_ATOM_PULSE,  // read on candidates with pulses, never followed
+  MODEL_ATOM_STRUCK  // the same of the pulses that resets demand
 } ModelAtomType;
 
 typedef enum ModelRelation { MODEL_REL_GT, MODEL_REL_GE, MODEL_REL_EQ } ModelRelation;

@@ -8,14 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define THROWN_SHARE  0.5   // of a jump of a gap's rate: what has to be left of it
-#define ROUNDING      256   // units in the last place that sums of accelerations may be off by
-#define RIDING_RHO    64.0  // roundings of a relation that is kept at its boundary
-#define FLIGHT_ULPS   64.0  // roundings of the highest flight so far
-#define FLIGHT_TIMES  16.0  // resolutions of the time that a flight has to last
-#define SURFACE_NEAR  4.0   // speeds that are taken out: what is nearer is reached with them
-#define PURIFICATIONS 60    // applications of the resets that leave their main direction
-#define LIMIT_MAX     4000  // ... after which what else they change has come to its limit, or never
+#define THROWN_SHARE 0.5   // of a jump of a gap's rate: what has to be left of it
+#define ROUNDING     256   // units in the last place that sums of accelerations may be off by
+#define RIDING_RHO   64.0  // roundings of a relation that is kept at its boundary
+#define FLIGHT_ULPS  64.0  // roundings of the highest flight so far
+#define FLIGHT_TIMES 16.0  // resolutions of the time that a flight has to last
+#define SURFACE_NEAR 4.0   // speeds that are taken out: what is nearer is reached with them
+#define LIMIT_MAX    4000  // ... after which what else they change has come to its limit, or never
 
 // ---- which transitions belong to a contact ------------------------------------------------------
 
@@ -75,15 +74,8 @@ static void bar_impacts(EngSim* sim, const EngContact* contact, bool closed) {
 
 // ---- the instant begins -------------------------------------------------------------------------
 
-static void gather(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->x[i] = sim->env[mode->state_env[i]];
-  }
-}
-
 void eng_contact_begin_instant(EngSim* sim, bool input) {
-  gather(sim);
+  eng_gather_states(sim);
   eng_evaluate_gdot(sim, sim->core.t);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     EngContact* contact = &sim->contact.closed[i];
@@ -160,81 +152,38 @@ uint32_t eng_impact_gap(EngSim* sim, uint32_t transition) {
 
 /// Where the direction of an impact is looked for: what this instant has changed of the speeds that
 /// it writes and the gap has (others may belong to another gap of the guard), or else the first of
-/// them, leading away from the boundary. False: the relation is no gap.
-static bool first_direction(EngSim* sim, uint32_t contact) {
+/// them, leading away from the boundary; and how far, to give the gap this speed. False: the
+/// relation is no gap.
+static bool first_direction(EngSim* sim, uint32_t contact, double speed) {
   EngContactWork* w = sim->contact.work;
   const Row* row = &w->rows[contact];
   double t = sim->core.t;
   double largest = 0.0;
-  uint32_t only = MODEL_NONE;
+  double total = 0.0;
   double idle = eng_gap_acceleration(sim, row->index, t, sim->x, NULL);
-  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-    const Entry* entry = &w->entries[e];
-    uint32_t env = sim->core.mode->state_env[entry->state];
-    double* r = &sim->contact.direction[entry->along];
-    *r = 0.0;
-    w->dx[entry->state] = 1.0;
-    // the gap itself is no speed
-    bool speed = eng_gap_slope(sim, row->index, t, sim->x, w->dx) == 0.0;
-    double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) - idle;
-    w->dx[entry->state] = 0.0;
-    if (!speed || effect == 0.0 || !isfinite(effect)) continue;
-    *r = sim->env[env] - sim->values.before[env];
-    largest = fmax(largest, fabs(*r));
-    if (only == MODEL_NONE) only = e;
-  }
-  if (only == MODEL_NONE) return false;
-  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-    double* r = &sim->contact.direction[w->entries[e].along];
-    *r = largest > 0.0 ? *r / largest : e == only ? 1.0 : 0.0;
-  }
-  return true;
-}
-
-/// Effect of a unit of reaction on the contact's own gap, along the kept direction.
-static double own_effect(EngSim* sim, uint32_t contact) {
-  EngContactWork* w = sim->contact.work;
-  const Row* row = &w->rows[contact];
-  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-    w->dx[w->entries[e].state] = sim->contact.direction[w->entries[e].along];
-  }
-  double t = sim->core.t;
-  double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) -
-                  eng_gap_acceleration(sim, row->index, t, sim->x, NULL);
-  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-    w->dx[w->entries[e].state] = 0.0;
-  }
-  return effect;
-}
-
-/// Apply the resets to their own direction until nothing but the part proportional to the approach
-/// speed is left of it. False: that part vanishes.
-static bool purify_direction(EngSim* sim, uint32_t contact, double speed) {
-  EngContactWork* w = sim->contact.work;
-  const Row* row = &w->rows[contact];
-  for (uint32_t turn = 0; turn < PURIFICATIONS; turn++) {
-    double effect = own_effect(sim, contact);
-    if (effect == 0.0 || !isfinite(effect)) return false;
-    double turned = effect > 0.0 ? -1.0 : 1.0;
+  for (uint32_t turn = 0; turn < 2 && largest == 0.0; turn++) {
     for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-      sim->contact.direction[w->entries[e].along] *= turned;
+      const Entry* entry = &w->entries[e];
+      uint32_t env = sim->core.mode->state_env[entry->state];
+      double* r = &sim->contact.direction[entry->along];
+      *r = 0.0;
+      w->dx[entry->state] = 1.0;
+      // the gap itself is no speed
+      bool moves = eng_gap_slope(sim, row->index, t, sim->x, w->dx) != 0.0;
+      double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) - idle;
+      w->dx[entry->state] = 0.0;
+      if (moves || effect == 0.0 || !isfinite(effect)) continue;
+      *r = turn == 0 ? sim->env[env] - sim->values.before[env] : largest == 0.0;
+      largest = fmax(largest, fabs(*r));
+      total += *r * effect;
     }
-    sim->contact.closed[contact].reach = speed / fabs(effect);
-    if (!eng_contact_direction(sim, contact, sim->core.t, sim->x)) return false;
-    double largest = 0.0;
-    for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-      largest = fmax(largest, fabs(w->entries[e].d));
-    }
-    double change = 0.0;
-    for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-      double* r = &sim->contact.direction[w->entries[e].along];
-      double next = w->entries[e].d / largest;
-      change = fmax(change, fabs(next - *r));
-      *r = next;
-    }
-    if (change <= 8.0 * DBL_EPSILON) return true;
   }
-  return true;
+  if (total == 0.0 || !isfinite(total)) return false;
+  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+    sim->contact.direction[w->entries[e].along] /= total > 0.0 ? -largest : largest;
+  }
+  sim->contact.closed[contact].reach = speed * largest / fabs(total);
+  return eng_contact_direction(sim, contact, t, sim->x);
 }
 
 /// A speed of the size that the impacts had: how far resets are probed.
@@ -260,11 +209,11 @@ static bool propose_gap(EngSim* sim, const EngContact* proposed) {
   uint32_t at = sim->core.contact.count;
   double t = sim->core.t;
   sim->contact.closed[at] = *proposed;
-  if (eng_contact_structure(sim, at + 1) < 0 || !first_direction(sim, at)) return false;
+  if (eng_contact_structure(sim, at + 1) < 0) return false;
   double* f = sim->contact.work->flow;
   if (eng_contact_flow(sim, t, sim->x, f) < 0) return false;
   double flow = eng_gap_acceleration(sim, sim->contact.work->rows[at].index, t, sim->x, f);
-  if (!purify_direction(sim, at, probe_speed(sim, proposed->transition, flow))) return false;
+  if (!first_direction(sim, at, probe_speed(sim, proposed->transition, flow))) return false;
   sim->core.contact.count++;
   return true;
 }
@@ -273,7 +222,7 @@ bool eng_contact_propose(EngSim* sim, uint32_t transition, EngContactState state
   const ModelGuard* guard = &sim->model->transitions[transition].guard;
   bool any = false;
   uint32_t direction = direction_of(sim, transition);
-  gather(sim);
+  eng_gather_states(sim);
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t id = guard->atoms[i];
     if (!sim->model->atoms[id].continuous || !sim->active.live[id]) continue;
@@ -504,7 +453,7 @@ bool eng_impact_is_last(EngSim* sim, uint32_t instead) {
   double leaves = 0.0;
   uint32_t impact = declared_impact(sim, t->automaton, &leaves);
   if (impact == MODEL_NONE || !declared_gap(sim, &t->guard, &gap, &velocity)) return false;
-  gather(sim);
+  eng_gather_states(sim);
   if (fabs(leaves) <= eng_impulse_rho(sim, velocity)) return true;
   if (eng_contact_structure(sim, 0) < 0) return false;
   double* flow = sim->contact.work->flow;
@@ -620,7 +569,7 @@ static void take_limit(EngSim* sim, uint32_t contact) {
       sim->env[state_env[w->entries[row->entry_begin + k].state]] = next[k];
     }
     if (row->reads_computed) {
-      gather(sim);
+      eng_gather_states(sim);
       model_program_run(&sim->core.mode->full, &sim->values.flow_context, sim->programs.full,
                         sim->core.t, sim->x, sim->values.full);
       for (uint32_t i = 0; i < sim->core.mode->full.output_count; i++) {
@@ -652,7 +601,7 @@ SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     sim->atoms[i].kind.constant = false;
   }
-  gather(sim);
+  eng_gather_states(sim);
   eng_evaluate_g(sim, sim->core.t, true);
   drop_lost(sim, changed);
   while (sim->core.contact.count > 0) {
@@ -673,7 +622,7 @@ SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     if (!sim->contact.closed[i].old) take_limit(sim, i);
   }
-  gather(sim);
+  eng_gather_states(sim);
   eng_evaluate_g(sim, sim->core.t, true);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     EngContact* contact = &sim->contact.closed[i];

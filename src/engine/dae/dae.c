@@ -88,7 +88,8 @@ SltStatus eng_dae_room(EngSim* sim, const ModelMode* mode) {
   size_t outputs = mode->impulse ? mode->impulse->slopes.output_count : 0;
   SLT_TRY(ENG_GROW(sim, im->regs, im->reg_capacity, constraint + project + system + impulse + 1));
   SLT_TRY(ENG_GROW(sim, im->work, im->work_capacity, work_size(mode) + outputs + mode->atom_count));
-  SLT_TRY(ENG_GROW(sim, im->impulse, im->impulse_capacity, (size_t)implicit->quantity_count + 1));
+  SLT_TRY(
+      ENG_GROW(sim, im->impulse, im->impulse_capacity, 2 * (size_t)implicit->quantity_count + 1));
   SLT_TRY(ENG_GROW(sim, im->guard, im->guard_capacity, (size_t)mode->atom_count + 1));
   SLT_TRY(ENG_GROW(sim, im->entry, im->entry_capacity, (size_t)implicit->quantity_count + 1));
   SLT_TRY(ENG_GROW(sim, im->marks, im->mark_capacity, (size_t)implicit->row_count + 1));

@@ -36,7 +36,8 @@ typedef struct EngDae {
   size_t reg_capacity;
   double* work;
   size_t work_capacity;
-  double* impulse;  // per quantity solved for: weight of its Dirac pulse in this instant
+  // per quantity solved for: weight of its Dirac pulse in this instant; then its part by resets
+  double* impulse;
   size_t impulse_capacity;
   double* guard;  // per atom of the mode: weight of the pulse in g
   size_t guard_capacity;

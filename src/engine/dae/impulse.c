@@ -29,8 +29,8 @@ size_t dae_reinitialise_size(const ModelImplicit* im) {
   size_t e = im->equation_count;
   size_t matrix = is_full(im) ? e * e : 2 * (size_t)im->system_entry_count;
   size_t least = im->repeats ? e * e + e : 0;
-  return im->system.output_count + 4 * (size_t)im->system_entry_count + matrix + least + 13 * e +
-         4 * (size_t)im->quantity_count;
+  return 2 * (size_t)im->system.output_count + 4 * (size_t)im->system_entry_count + matrix + least +
+         14 * e + 4 * (size_t)im->quantity_count;
 }
 
 typedef struct Jump {
@@ -40,6 +40,7 @@ typedef struct Jump {
   uint32_t top_count;
   double* coefficient;  // ...these
   double* out;
+  double* unmoved;  // the same for the values before what was assigned
   double* value;
   double* trial;
   double* before;
@@ -55,6 +56,7 @@ typedef struct Jump {
   double* delta;
   double* total;
   double* work;
+  double* struck;  // per column: its part that resets demand
   double largest;  // distance so far: equations that repeat each other agree beside it
   bool* yields;    // forces that leave the load to others
   uint32_t* pivot;
@@ -85,6 +87,7 @@ static Jump jump_begin(EngSim* sim) {
   double* at = sim->dae.work;
   Jump s = {.im = im, .e = im->equation_count};
   s.out = dae_take(&at, im->system.output_count);
+  s.unmoved = dae_take(&at, im->system.output_count);
   s.value = dae_take(&at, im->quantity_count);
   s.trial = dae_take(&at, im->quantity_count);
   s.before = dae_take(&at, im->quantity_count);
@@ -102,6 +105,7 @@ static Jump jump_begin(EngSim* sim) {
   s.lu_scale = dae_take(&at, s.e);
   s.delta = dae_take(&at, s.e);
   s.total = dae_take(&at, s.e);
+  s.struck = dae_take(&at, s.e);
   s.work = dae_take(&at, s.e);
   s.pivot = (uint32_t*)dae_take(&at, s.e);
   s.yields = (bool*)dae_take(&at, s.e);
@@ -115,7 +119,7 @@ static Jump jump_begin(EngSim* sim) {
     const ModelQuantity* top = &im->quantities[s.column_quantity[k]];
     s.yields[k] = top->order == 0 && sim->model->vars[top->var].yields;
     s.hidden_row[k] = MODEL_NONE;
-    s.total[k] = 0.0;
+    s.total[k] = s.struck[k] = 0.0;
   }
   // levels ascend: the last one below the top stays
   for (uint32_t i = 0; i < im->constraint_count; i++) {
@@ -292,13 +296,15 @@ static void measure_rounding(const EngSim* sim, Jump* s) {
 static void publish_jump(EngSim* sim, Jump* s) {
   const ModelImplicit* im = s->im;
   EngDae* dae = &sim->dae;
-  memset(dae->impulse, 0, im->quantity_count * sizeof *dae->impulse);
+  memset(dae->impulse, 0, 2 * im->quantity_count * sizeof *dae->impulse);
   measure_rounding(sim, s);
   dae->impulsive = false;
   for (uint32_t k = 0; k < s->e; k++) {
     const ModelQuantity* top = &im->quantities[s->column_quantity[k]];
     if (!(fabs(s->total[k]) > s->work[k])) continue;
     dae->impulse[s->column_quantity[k]] = s->total[k];
+    if (fabs(s->struck[k]) > s->work[k])
+      dae->impulse[im->quantity_count + s->column_quantity[k]] = s->struck[k];
     dae->impulsive = true;
     if (top->order == 0) eng_trace_impulse(sim, top->var, s->total[k]);
     if (top->order > 0 && was_known(sim, top->var, top->order - 1)) {
@@ -332,7 +338,9 @@ static void publish_guards(EngSim* sim) {
   }
   for (uint32_t i = 0; i < impulse->entry_count; i++) {
     const ModelEntry* entry = &impulse->entries[i];
-    double part = slopes[entry->reg] * dae->impulse[entry->column];
+    bool struck = sim->atoms[mode->atoms[entry->row]].kind.struck;
+    uint32_t column = entry->column + (struck ? mode->implicit->quantity_count : 0);
+    double part = slopes[entry->reg] * dae->impulse[column];
     dae->guard[entry->row] += part;
     rounding[entry->row] += ENG_IMPULSE_MIN * fabs(part);
   }
@@ -351,10 +359,12 @@ bool eng_impulse_truth_slow(const EngSim* sim, uint32_t i, bool* truth) {
 
 /// The step to what the linearised constraints demand; false where the equations contradict each
 /// other. Contacts that say the same twice leave their impulses open: the smallest ones are taken.
-static bool solve_step(Jump* s) {
+/// `beside`: only what the constraints are off by more than at these values counts.
+static bool solve_step(Jump* s, const double* beside) {
   double size = s->largest;
   for (uint32_t i = 0; i < s->e; i++) {
-    double off = s->hidden_row[i] == MODEL_NONE ? 0.0 : s->out[s->hidden_row[i]];
+    uint32_t row = s->hidden_row[i];
+    double off = row == MODEL_NONE ? 0.0 : s->out[row] - (beside ? beside[row] : 0.0);
     s->delta[i] = off == 0.0 || !(s->row[i] > 0.0) ? 0.0 : -off / s->row[i];
     size = fmax(size, fabs(s->delta[i]));
   }
@@ -385,12 +395,28 @@ static void move(Jump* s, double part) {
   }
 }
 
+/// The part of the impulses that follows from how far resets have moved the values off constraints
+/// that held before: a closed contact is struck by it, and passes on those of impacts elsewhere.
+static void solve_struck(EngSim* sim, Jump* s) {
+  bool moved = false;
+  for (uint32_t i = 0; i < s->im->quantity_count; i++) {
+    const ModelQuantity* q = &s->im->quantities[i];
+    bool state = q->env != MODEL_NONE && q->state != MODEL_NONE;
+    s->trial[i] = state ? sim->env[sim->model->env_count + q->env] : s->value[i];
+    moved |= s->trial[i] != s->value[i];
+  }
+  if (!moved) return;
+  dae_run_system(sim, s->im, s->trial, s->unmoved);
+  if (solve_step(s, s->unmoved)) memcpy(s->struck, s->delta, s->e * sizeof *s->delta);
+}
+
 /// Newton's method with damping, until rounding is left.
 static SltStatus solve_jump(EngSim* sim, Jump* s) {
   double distance = evaluate(sim, s, s->value);
   for (int pass = 0; pass < STEPS_MAX && distance > 0.0; pass++) {
     SLT_TRY(factor(sim, s));
-    if (!solve_step(s)) {
+    if (pass == 0 && sim->instant.has_instead) solve_struck(sim, s);
+    if (!solve_step(s, NULL)) {
       if (pass > 0) break;
       return dae_fail_singular(sim, s->column_quantity[0]);
     }
@@ -455,13 +481,13 @@ void dae_pull_apart(EngSim* sim) {
     s.hidden_row[s.im->rows[i].equation] = i;
   }
   find_scales(sim, &s);
-  bool solved = evaluate(sim, &s, s.value) > 0.0 && factor(sim, &s) >= 0 && solve_step(&s);
+  bool solved = evaluate(sim, &s, s.value) > 0.0 && factor(sim, &s) >= 0 && solve_step(&s, NULL);
   num_square_free(s.square);
   sim->error = contradiction;
   if (!solved) return;
   memcpy(s.total, s.delta, s.e * sizeof *s.total);
   measure_rounding(sim, &s);
-  memset(dae->impulse, 0, s.im->quantity_count * sizeof *dae->impulse);
+  memset(dae->impulse, 0, 2 * s.im->quantity_count * sizeof *dae->impulse);
   for (uint32_t k = 0; k < s.e; k++) {
     if (fabs(s.total[k]) > s.work[k]) dae->impulse[s.column_quantity[k]] = s.total[k];
   }

@@ -96,7 +96,8 @@ void eng_atoms_init(EngSim* sim) {
     sim->atoms[i].relation = model->atoms[i].relation;
     sim->atoms[i].bipolar = model->atoms[i].bipolar;
     sim->atoms[i].kind.kink = model->atoms[i].kink;
-    sim->atoms[i].kind.pulse = model->atoms[i].type == MODEL_ATOM_PULSE;
+    sim->atoms[i].kind.pulse = model->atoms[i].type >= MODEL_ATOM_PULSE;
+    sim->atoms[i].kind.struck = model->atoms[i].type == MODEL_ATOM_STRUCK;
     sim->atoms[i].literal =
         !model->atoms[i].continuous || model->atoms[i].type == MODEL_ATOM_NOEVENT;
     // a literal method looks at the ends of its steps alone: crossings are due wherever those are
@@ -404,6 +405,9 @@ static bool at_pole(EngSim* sim, uint32_t index, double g, double rho) {
 bool eng_at_boundary(EngSim* sim, uint32_t index, double g) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   double bound = fmax(atom->eps, instant_rho(sim, index));
+  // what equations have kept at its boundary is there, as far as projection goes
+  if (atom->fresh && fabs(g) > bound && sim->core.mode_before->implicit)
+    bound = eng_impulse_rho(sim, index);
   if (fabs(g) <= bound) return !at_pole(sim, index, g, bound);
   if (atom->located) return fabs(fabs(g) - fabs(atom->g_start)) <= bound;
   // along a surface g is kept at zero to tolerance; an action may have taken it off
@@ -455,6 +459,7 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (atom->marks.by_flow) atom->marks.by_flow = false;
   if (atom->marks.held && atom->held_changes == (uint32_t)sim->core.changes) return atom->truth;
+  if (atom->kind.struck) return false;  // a pulse decides
   if (atom->kind.pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
   if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new

@@ -12,6 +12,7 @@ typedef struct EngSim EngSim;
 typedef struct EngAtomKind {
   bool separates : 1;  // both sides may have modes of their own, reached without resets
   bool pulse : 1;      // of the model: read on candidates with pulses
+  bool struck : 1;     // of the model: the same of the pulses that resets demand
   bool windowed : 1;   // eps follows the scale of g
   bool kink : 1;       // ... what it switches is continuous there
   bool piece : 1;      // of the model: bounds a piece of floor or of a table

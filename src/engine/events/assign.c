@@ -250,6 +250,12 @@ void events_take_up_values(EngSim* sim) {
   }
 }
 
+void events_keep_assigned(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->events.assigned_count; i++) {
+    sim->events.assigned[i].memory = true;
+  }
+}
+
 void events_drop_assigned(EngSim* sim) {
   Events* events = &sim->events;
   if (ENG_UNLIKELY(sim->report.observer))

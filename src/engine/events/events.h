@@ -253,6 +253,8 @@ bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, ui
 void events_save_values(EngSim* sim);
 /// The committed values with what the present candidate has assigned so far.
 void events_take_up_values(EngSim* sim);
+/// What has been assigned so far stays, whatever becomes of the candidate.
+void events_keep_assigned(EngSim* sim);
 /// What a rejected candidate has assigned is dropped, but for the memory of elements.
 void events_drop_assigned(EngSim* sim);
 

@@ -218,9 +218,7 @@ SltStatus events_leave_surface(EngSim* sim, bool* any) {
 static SltStatus assign_scheduled(EngSim* sim, const ModelSchedule* schedule, uint32_t record) {
   SLT_TRY(events_queue_group(sim, schedule->action_begin, schedule->action_count, record));
   SLT_TRY(events_assign(sim));
-  for (uint32_t i = 0; i < sim->events.assigned_count; i++) {
-    sim->events.assigned[i].memory = true;
-  }
+  events_keep_assigned(sim);
   return SLT_OK;
 }
 

@@ -139,6 +139,12 @@ static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const Mo
   return false;
 }
 
+/// Whether a guard asks for what was assigned: it is what has happened then, whatever equations
+/// hold after it.
+static bool is_struck(const EngSim* sim, const ModelGuard* guard) {
+  return guard->atom_count == 1 && sim->atoms[guard->atoms[0]].kind.struck;
+}
+
 /// The same where it asks for an impulse: what was assigned meets equations that held before it.
 static bool reads_impulse(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
@@ -204,7 +210,9 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
     uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
     const ModelGuard* guard = &sim->model->transitions[transition].guard;
-    bool reads = reads_candidate(sim, guard, from);
+    bool struck = is_struck(sim, guard);
+    if (struck) events_keep_assigned(sim);
+    bool reads = !struck && reads_candidate(sim, guard, from);
     if (!reads && !reads_impulse(sim, guard)) continue;
     // equations that were there before leave what has been assigned
     if (reads && !dropped) {

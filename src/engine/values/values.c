@@ -365,7 +365,7 @@ static bool move_inputs(EngSim* sim) {
   return changed;
 }
 
-static void gather_states(EngSim* sim) {
+void eng_gather_states(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->stiff.ready = false;
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -375,7 +375,7 @@ static void gather_states(EngSim* sim) {
 
 static void bind_programs(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  gather_states(sim);
+  eng_gather_states(sim);
   bool anew = sim->programs.bound != mode;
   bool moved = anew;
   if (anew) {
@@ -409,7 +409,7 @@ void eng_bind_states(EngSim* sim) {
     eng_bind(sim);
     return;
   }
-  gather_states(sim);
+  eng_gather_states(sim);
   if (sim->core.mode->atom_count > 0 && !margins_hold(sim)) sim->core.margins.stale = true;
 }
 
@@ -452,7 +452,7 @@ void eng_bind_again(EngSim* sim) {
   // by value there are no other modes whose registers follow
   bool other = sim->core.slide.count && !(sim->core.slide.by_value && sim->core.slide.mixed);
   if (sim->programs.inputs_stand && !other && !sim->core.contact.active) {
-    gather_states(sim);
+    eng_gather_states(sim);
   } else {
     eng_bind(sim);
   }
@@ -575,9 +575,7 @@ void eng_evaluate_row(EngSim* sim) {
     sim->env[mode->full_env[i]] = sim->values.full[i];
   }
   model_program_guess(&mode->full, sim->env, sim->programs.full);
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->x[i] = sim->env[mode->state_env[i]];
-  }
+  eng_gather_states(sim);
   run_full(sim, t);
   for (uint32_t i = 0; i < mode->full.output_count; i++) {
     sim->env[mode->full_env[i]] = sim->values.full[i];

@@ -117,6 +117,8 @@ SltStatus eng_rebind_mode(EngSim* sim);
 void eng_bind(EngSim* sim);
 /// The same where nothing but states and truths has changed since.
 void eng_bind_states(EngSim* sim);
+/// The state vector from the environment.
+void eng_gather_states(EngSim* sim);
 /// The same after an instant, which has looked after the margins.
 void eng_bind_again(EngSim* sim);
 /// Algebraic values and derivatives into the environment, from sim->x at time t.
