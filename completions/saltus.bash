@@ -15,7 +15,7 @@ _saltus() {
     --samples --all-steps --units --event-rows --max-steps --max-events --timeout -o --output --events --plot --report --detection --event-eps
     --gamma --sliding --zeno --native --threads --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --replay --watch --quiet
     --help"
-  local picture="--panel --phase --histogram --y2 --x --xrange --yrange --y2range --log --equal --title --xlabel --ylabel --y2label --legend --marks --bands --density --theme --size --view --ascii"
+  local picture="--panel --phase --histogram --y2 --x --xrange --yrange --y2range --log --equal --title --xlabel --ylabel --y2label --legend --marks --bands --points --density --theme --size --view --ascii"
   local trial="--until --from --method --rtol --atol --hmax --set --measure --report --quiet --help"
   COMPREPLY=()
 

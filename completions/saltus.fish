@@ -76,6 +76,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run plot" -l y2label -x -d "t
 complete -c saltus -n "__fish_seen_subcommand_from run plot" -l legend -x -d "top, right, topleft, topright, bottomleft, bottomright or none"
 complete -c saltus -n "__fish_seen_subcommand_from run plot" -l marks -x -d "events marked: all, or of kinds, classes, automata, states"
 complete -c saltus -n "__fish_seen_subcommand_from run plot" -l bands -x -d "states of automata below"
+complete -c saltus -n "__fish_seen_subcommand_from run plot" -l points -x -d "columns or tables drawn as points: measured data"
 complete -c saltus -n "__fish_seen_subcommand_from run plot" -l density -x -d "shades instead of lines that would cover everything"
 complete -c saltus -n "__fish_seen_subcommand_from run plot" -l theme -x -d "colours"
 complete -c saltus -n "__fish_seen_subcommand_from run plot" -l size -x -d "width and height"

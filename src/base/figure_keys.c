@@ -28,6 +28,8 @@ const FigureKey figure_keys[FIGURE_KEY_COUNT] = {
     [FIGURE_MARKS] = {"marks", FIGURE_NAMES, NULL, "all|none|WORDS",
                       "events marked: all, or of kinds, classes, automata, states"},
     [FIGURE_BANDS] = {"bands", FIGURE_NAMES, NULL, "on|off|A,B", "states of automata below"},
+    [FIGURE_POINTS] = {"points", FIGURE_NAMES, NULL, "all|A,FILE",
+                       "columns or tables drawn as points: measured data"},
     [FIGURE_DENSITY] = {"density", FIGURE_WORD, "auto on off", "auto|on|off",
                         "shades instead of lines that would cover everything"},
     [FIGURE_THEME] = {"theme", FIGURE_WORD, "light dark", "light|dark", "colours"},

@@ -14,6 +14,7 @@
 #define FIGURE_LINES_MAX  24  // drawn when no names are given
 #define FIGURE_BANDS_MAX  6   // text columns drawn when no names are given
 #define FIGURE_COLOURS    8
+#define PLOT_POINT        5.0  // width of a point
 
 typedef struct PlotRange {
   double lo, hi;  // lo > hi: empty
@@ -67,8 +68,8 @@ typedef struct FigureWish {
   BASE_VEC(FigureEvent) events;
   PanelWish common;  // what was set before the first panel
   BASE_VEC(PanelWish) panels;
-  Str title, x, marks, bands;  // empty: not given
-  Str names;                   // columns when there are no panels; empty: all
+  Str title, x, marks, bands, points;  // empty: not given
+  Str names;                           // columns when there are no panels; empty: all
   double size[2], view[2];
   FigureDensity density;
   bool dark, ascii, colour;
@@ -138,6 +139,7 @@ typedef struct FigureLine {
   uint32_t count;
   bool ordered;  // x never decreases
   bool filled;   // down to the axis
+  bool points;   // without a line through them
   AxisId axis;   // AXIS_Y or AXIS_Y2
   uint32_t quantity, table, colour;
   PlotDash dash;

@@ -46,7 +46,13 @@ static double entry_width(const FigureLine* line) {
 
 static void draw_entry(const Drawing* d, const FigureLine* line, double x, double y) {
   const PlotPen pen = {.rgb = d->theme->lines[line->colour], .width = 1.8, .dash = line->dash};
-  draw_line(d, x, y - 4.0, x + SWATCH, y - 4.0, &pen);
+  if (line->points) {
+    PlotBox point = {x + 0.5 * (SWATCH - PLOT_POINT), y - 4.0 - 0.5 * PLOT_POINT, PLOT_POINT,
+                     PLOT_POINT};
+    d->canvas->rect(d->canvas->user, point, pen.rgb, 1.0);
+  } else {
+    draw_line(d, x, y - 4.0, x + SWATCH, y - 4.0, &pen);
+  }
   draw_text(d, x + SWATCH + 6.0, y, PLOT_START, d->theme->ink, line->label);
 }
 

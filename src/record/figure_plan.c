@@ -614,6 +614,14 @@ static void print_units(const Plan* plan, FigurePanel* panel) {
     panel->lines[i].label = axis_unit_text(plan->arena, panel->lines[i].label);
 }
 
+/// Whether a line was asked for as points, by its name or by that of its table.
+static bool is_dotted(const Plan* plan, const FigureLine* line) {
+  Str points = plan->wish->points;
+  return str_equal(points, STR_LIT("all")) ||
+         is_named(points, plan->quantities.data[line->quantity].name) ||
+         is_named(points, plan->wish->tables.data[line->table].name);
+}
+
 /// Colours tell quantities apart and dashes tables, or colours the tables where each panel has one
 /// quantity.
 static void colour_lines(const Plan* plan) {
@@ -631,6 +639,7 @@ static void colour_lines(const Plan* plan) {
       uint32_t round = number / FIGURE_COLOURS + (by_table ? 0 : line->table);
       line->colour = number % FIGURE_COLOURS;
       line->dash = dashes[round % SLT_COUNT(dashes)];
+      line->points = is_dotted(plan, line);
     }
   }
 }

@@ -66,6 +66,7 @@ void figure_set(FigureWish* wish, FigureKeyId key, Str value) {
   case FIGURE_TITLE: wish->title = value; return;
   case FIGURE_MARKS: wish->marks = value; return;
   case FIGURE_BANDS: wish->bands = value; return;
+  case FIGURE_POINTS: wish->points = value; return;
   case FIGURE_SIZE: figure_pair(value, wish->size); return;
   case FIGURE_VIEW: figure_pair(value, wish->view); return;
   case FIGURE_DENSITY:

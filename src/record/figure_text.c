@@ -164,7 +164,7 @@ static void draw_series(const TextPlot* p, const FigurePanel* panel, const Figur
       drawing = false;
       continue;
     }
-    if (drawing) {
+    if (drawing && !line->points) {
       set_line(p, before, dot, mark, figure_is_jump(line, row));
     } else {
       set_dot(p, dot.x, dot.y, mark, false);

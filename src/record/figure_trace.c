@@ -255,10 +255,29 @@ static void trace_shades(const Trace* t, uint32_t rgb, Arena* arena) {
   }
 }
 
+static void trace_points(const Trace* t, uint32_t begin, uint32_t end, uint32_t rgb) {
+  const PlotCanvas* c = t->canvas;
+  c->path_begin(c->user);
+  for (uint32_t row = begin; row < end; row++) {
+    if (!has_point(t, row)) continue;
+    Point p = point_at(t, row);
+    c->path_rect(c->user,
+                 (PlotBox){p.x - 0.5 * PLOT_POINT, p.y - 0.5 * PLOT_POINT, PLOT_POINT, PLOT_POINT});
+  }
+  c->path_fill(c->user, rgb, 1.0);
+}
+
 void figure_trace(const Figure* figure, const FigurePanel* panel, const FigureLine* line,
                   PlotBox box, const PlotCanvas* canvas, Arena* arena) {
   const Trace trace = {panel, line, canvas, box};
   uint32_t rgb = figure_theme(figure->dark)->lines[line->colour];
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  figure_window(panel, line, &begin, &end);
+  if (line->points) {
+    trace_points(&trace, begin, end, rgb);
+    return;
+  }
   if (density_is_wanted(figure, panel, line, box.width, box.height)) {
     trace_shades(&trace, rgb, arena);
     return;
@@ -269,9 +288,6 @@ void figure_trace(const Figure* figure, const FigurePanel* panel, const FigureLi
                         .width = 1.0,
                         .dash = line->ordered ? PLOT_DOTTED : PLOT_SOLID,
                         .alpha = line->ordered ? 1.0 : 0.35};
-  uint32_t begin = 0;
-  uint32_t end = 0;
-  figure_window(panel, line, &begin, &end);
   if (line->filled) trace_area(&trace, rgb);
   trace_jumps(&trace, begin, end, &thin);
   trace_curve(&trace, begin, end, &pen);

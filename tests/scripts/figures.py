@@ -97,6 +97,18 @@ class Figures(cli_case.CliCase):
         self.write("many.csv", f"time,x,{columns}\n0,1{',on' * 9}\n1,2{',off' * 9}\n")
         self.assertIn("there are more automata", self.good("plot", "many.csv").out)
 
+    def test_points(self):
+        self.write("data.csv", "time,h\n0,1\n5,2\n9,1.5\n")
+        self.good("plot", "saw.csv", "data.csv", "h", "--bands", "off", "-o", "lines.svg")
+        self.good("plot", "saw.csv", "data.csv", "h", "--bands", "off", "--points", "data.csv", "-o", "points.svg")
+        lines, points = self.read("lines.svg"), self.read("points.svg")
+        self.assertNotEqual(lines, points)
+        self.good("plot", "saw.csv", "data.csv", "h", "--bands", "off", "--points", "all", "-o", "all.svg")
+        self.good("plot", "saw.csv", "data.csv", "h", "--bands", "off", "--points", "h", "-o", "h.svg")
+        self.assertEqual(self.read("all.svg"), self.read("h.svg"))
+        dots = self.good("plot", "data.csv", "--ascii", "--points", "all", "--size", "60:12").out
+        self.assertEqual(sum(line.count("*") for line in dots.splitlines() if "|" in line or "+" in line), 3)
+
     def test_units_are_printed(self):
         self.write("flow.csv", "time,q\ns,kg*m^-3/s\n0,1\n1,2\n")
         self.good("plot", "flow.csv", "-o", "flow.svg")
