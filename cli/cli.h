@@ -16,12 +16,11 @@
 /// Exit status: other programs rely on these.
 typedef enum CliExit {
   CLI_DONE = 0,
-  CLI_MODEL = 1,  // the model is unreadable or wrong
-  CLI_USAGE = 2,  // wrong usage
-  CLI_RUN = 3,    // the run failed after it began
-  CLI_INTERRUPTED = 130,
-  CLI_PIPE = 141,
-  CLI_TERMINATED = 143
+  CLI_MODEL = 1,     // the model is unreadable or wrong
+  CLI_USAGE = 2,     // wrong usage
+  CLI_RUN = 3,       // the run failed after it began
+  CLI_SIGNAL = 128,  // and the number of the signal that ended it
+  CLI_PIPE = 141
 } CliExit;
 
 // ---- messages (message.c) -----------------------------------------------------------------------

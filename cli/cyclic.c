@@ -5,7 +5,6 @@
 #include "cyclic.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,13 +251,13 @@ static double row_distance(const CyclicRun* run) {
 
 static int report_interrupt(const CyclicRun* run) {
   char t[32];
-  unsigned long long rows = run->csv.lines > 0 ? run->csv.lines - 1 : 0;
+  unsigned long long rows = output_row_count(&run->csv);
   const char* limit = run->progress.limit;
   cli_note("%s at t = %s", limit ? limit : "interrupted",
            cli_number_text(slt_cyclic_time(run->plant), t));
   cli_note("%llu row%s in %s", rows, rows == 1 ? " is" : "s are", run->csv.path);
   if (limit) return CLI_RUN;
-  return progress_signal() == SIGTERM ? CLI_TERMINATED : CLI_INTERRUPTED;
+  return CLI_SIGNAL + progress_signal();
 }
 
 static int run_cycles(CyclicRun* run, double* wall) {

@@ -238,7 +238,7 @@ static int run(FitCommand* c) {
   progress_end(&c->progress);
   if (status == SLT_ERR_CANCELLED) {
     cli_note("interrupted; nothing was found yet");
-    return 128 + progress_signal();
+    return CLI_SIGNAL + progress_signal();
   }
   if (status < 0) {
     int exit = problem_print(NULL, &problem, status);

@@ -469,7 +469,7 @@ static int report(const FmuJob* job, const Outcome* out) {
   char seconds[32];
   if (interrupted) {
     cli_note("interrupted");
-    return interrupted == SIGTERM ? CLI_TERMINATED : CLI_INTERRUPTED;
+    return CLI_SIGNAL + (int)interrupted;
   }
   if (out->ended && out->end.good) return CLI_DONE;
   if (out->ended) {

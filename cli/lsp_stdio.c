@@ -68,6 +68,10 @@ int command_lsp(int argc, char** argv) {
     lsp_take(&server, text, length);
     free(text);
   }
+  if (!server.exit && !server.broken) {
+    cli_error(feof(stdin) ? "the editor went away without `exit`"
+                          : "what came from the editor is no message of its protocol");
+  }
   lsp_clear(&server);
   return server.exit && server.stopping ? CLI_DONE : CLI_MODEL;
 }

@@ -147,7 +147,7 @@ int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const 
   if (c.csv.error) {
     exit = output_report(&c.csv, "rows");
   } else if (status == SLT_ERR_CANCELLED) {
-    exit = 128 + progress_signal();
+    exit = CLI_SIGNAL + progress_signal();
   } else if (status < 0) {
     exit = problem_print(NULL, &problem, status);
   } else if (!trial->quiet) {

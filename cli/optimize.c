@@ -233,7 +233,7 @@ static int run(OptimizeCommand* c) {
   }
   bool to_stdout = c->output && strcmp(c->output, "-") == 0;
   if (!to_stdout && !c->trial.quiet) print_result(c, &optimum);
-  if (status == SLT_ERR_CANCELLED) return 128 + progress_signal();
+  if (status == SLT_ERR_CANCELLED) return CLI_SIGNAL + progress_signal();
   return optimum.feasible ? CLI_DONE : CLI_RUN;
 }
 

@@ -33,7 +33,7 @@ static void leave(void) {
   if (present && present->on_leave) present->on_leave(present->user);
   ssize_t told = write(STDERR_FILENO, text, sizeof text - 1);
   (void)told;
-  _exit(ended_by ? 128 + (int)ended_by : CLI_RUN);
+  _exit(ended_by ? CLI_SIGNAL + (int)ended_by : CLI_RUN);
 }
 
 static void on_tick(int signal_number) {
@@ -163,6 +163,17 @@ static void set_handler(int signal_number, void (*handler)(int), int flags) {
   sigaction(signal_number, &action, NULL);
 }
 
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+
+/// Signals that somebody has the program ignore stay ignored: `nohup`, a job in the background.
+static void set_ends(void (*handler)(int)) {
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    struct sigaction now;
+    if (sigaction(ends[i], NULL, &now) != 0 || now.sa_handler == SIG_IGN) continue;
+    set_handler(ends[i], handler, 0);
+  }
+}
+
 static void set_timer(long milliseconds) {
   struct timeval interval = {.tv_sec = 0, .tv_usec = (suseconds_t)(milliseconds * 1000)};
   struct itimerval timer = {.it_interval = interval, .it_value = interval};
@@ -179,8 +190,7 @@ void progress_begin(Progress* progress) {
   ticked = 0;
   end_tick = 0;
   present = progress;
-  set_handler(SIGINT, on_end, 0);
-  set_handler(SIGTERM, on_end, 0);
+  set_ends(on_end);
   set_handler(SIGALRM, on_tick, SA_RESTART);
   if (progress->sim) slt_sim_on_step(progress->sim, on_step, progress);
   set_timer(TICK_MS);
@@ -197,8 +207,7 @@ double progress_end(Progress* progress) {
   set_timer(0);
   present = NULL;
   // the handler of ticks stays: one that is on its way would end the program
-  set_handler(SIGINT, SIG_DFL, 0);
-  set_handler(SIGTERM, SIG_DFL, 0);
+  set_ends(SIG_DFL);
   if (progress->sim) slt_sim_on_step(progress->sim, NULL, NULL);
   progress_hide(progress);
   return wall_clock() - progress->begun;

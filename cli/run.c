@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -78,9 +77,14 @@ static int choose_times(Run* run) {
   run->t_end = !isnan(o->until)              ? o->until
                : !isnan(run->experiment.end) ? run->experiment.end
                                              : 10.0;
-  if (run->t_end >= run->t_start) return check_grid(run);
   char start[32];
   char end[32];
+  if (!isfinite(run->t_end - run->t_start)) {
+    cli_error("the run from %s to %s is too long", cli_number_text(run->t_start, start),
+              cli_number_text(run->t_end, end));
+    return CLI_USAGE;
+  }
+  if (run->t_end >= run->t_start) return check_grid(run);
   cli_error("the run would end at %s, before it starts at %s", cli_number_text(run->t_end, end),
             cli_number_text(run->t_start, start));
   cli_hint("give a later end with --until");
@@ -492,7 +496,7 @@ static int report_interrupt(const Run* run) {
     cli_note("go on with --resume %s and the same options", run->options.checkpoint);
   }
   if (run->progress.limit) return CLI_RUN;
-  return progress_signal() == SIGTERM ? CLI_TERMINATED : CLI_INTERRUPTED;
+  return CLI_SIGNAL + progress_signal();
 }
 
 static int report_failure(const Run* run, SltStatus status) {

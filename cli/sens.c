@@ -221,7 +221,7 @@ static int compute(SensCommand* c) {
   SltStatus status = slt_sens_run(c->trial.model, c->measures, c->params.items, NULL,
                                   c->params.count, &options, &problem);
   progress_end(&c->progress);
-  if (status == SLT_ERR_CANCELLED) return 128 + progress_signal();
+  if (status == SLT_ERR_CANCELLED) return CLI_SIGNAL + progress_signal();
   if (status >= 0 && c->lost) status = SLT_ERR_NOMEM;
   if (status < 0) {
     int exit = problem_print(NULL, &problem, status);

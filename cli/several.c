@@ -86,8 +86,7 @@ static int run_all(int argc, char** argv, const int* places, int count, RunFn* r
   for (int i = 0; i < count && count > 1; i++) {
     int one = run_one(argc, argv, places, count, i, run);
     if (exit == CLI_DONE) exit = one;
-    if (one == CLI_INTERRUPTED || one == CLI_TERMINATED || one == CLI_PIPE || one == CLI_USAGE)
-      break;
+    if (one > CLI_SIGNAL || one == CLI_USAGE) break;
   }
   inputs_clear();
   return exit;
@@ -127,10 +126,7 @@ static int watch(int argc, char** argv, const int* places, int count, RunFn* run
   for (;;) {
     uint64_t stamp = stamp_of(argv, places, count);
     int exit = run_all(argc, argv, places, count, run);
-    if (exit == CLI_INTERRUPTED || exit == CLI_TERMINATED || exit == CLI_USAGE ||
-        exit == CLI_PIPE) {
-      return exit;
-    }
+    if (exit > CLI_SIGNAL || exit == CLI_USAGE) return exit;
     if (stdout_finish(CLI_DONE) != CLI_DONE) return CLI_PIPE;
     cli_note("waiting for a change; Ctrl-C ends");
     while (stamp_of(argv, places, count) == stamp)

@@ -5,6 +5,7 @@
 #include "sweep.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,27 +206,40 @@ static bool make_identity(SweepCommand* c) {
 
 // ---- going on -----------------------------------------------------------------------------------
 
+/// Whether a line is the one of this number: the names first, then the members in their order.
+static bool is_line(const char* line, uint64_t number) {
+  char* end = NULL;
+  if (number == 0) return strncmp(line, "member,", strlen("member,")) == 0;
+  return line[0] >= '0' && line[0] <= '9' && strtoull(line, &end, 10) == number - 1 && *end == ',';
+}
+
 /// Lines that are there already, into the digest; what follows the last whole one is dropped.
 static int read_back(SweepCommand* c) {
-  FILE* file = fopen(c->csv_path, "rb");
+  // a pipe must not be waited for
+  int fd = open(c->csv_path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  FILE* file = fd >= 0 ? fdopen(fd, "rb") : NULL;
   if (!file) {
     cli_error("cannot read %s: %s", c->csv_path, strerror(errno));
+    if (fd >= 0) close(fd);
     return CLI_USAGE;
   }
   char* line = NULL;
   size_t capacity = 0;
   uint64_t whole = 0;
   uint64_t lines = 0;
+  bool fits = true;
   for (ssize_t length = 0; (length = getline(&line, &capacity, file)) > 0;) {
     if (line[length - 1] != '\n') break;
+    fits = fits && is_line(line, lines);
     slt_sweep_text_seen(c->text, line, (size_t)length);
     whole += (uint64_t)length;
     lines++;
   }
   free(line);
   fclose(file);
-  if (lines == 0 || lines - 1 > slt_design_member_count(c->design)) {
-    cli_error("%s has no rows of this sweep", c->csv_path);
+  if (!fits || lines == 0 || lines - 1 > slt_design_member_count(c->design)) {
+    cli_error("%s does not hold the first rows of this sweep in their order", c->csv_path);
+    cli_hint("leave out --resume to begin anew");
     return CLI_USAGE;
   }
   c->done = lines - 1;
@@ -421,7 +435,7 @@ static int finish(SweepCommand* c, SltStatus status, double wall) {
              (unsigned long long)members, c->csv_path);
     if (c->mark_path) cli_hint("the same command with --resume goes on");
     int signal_number = progress_signal();
-    return signal_number ? 128 + signal_number : CLI_RUN;
+    return signal_number ? CLI_SIGNAL + signal_number : CLI_RUN;
   }
   if (status < 0) {
     cli_error("the sweep ended: %s", slt_status_text(status));

@@ -80,6 +80,6 @@ int sens_variance(const Trial* trial, const SltMeasures* measures, const CliText
   status = slt_variance_run(trial->model, design, measures, &options, &problem);
   progress_end(&c.progress);
   slt_design_free(design);
-  if (status == SLT_ERR_CANCELLED) return 128 + progress_signal();
+  if (status == SLT_ERR_CANCELLED) return CLI_SIGNAL + progress_signal();
   return status < 0 ? problem_print(NULL, &problem, status) : CLI_DONE;
 }

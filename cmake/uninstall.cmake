@@ -32,3 +32,7 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 file(REMOVE "${manifest}")
+# the loader remembers the libraries that make install told it of
+if("$ENV{DESTDIR}" STREQUAL "")
+  execute_process(COMMAND ldconfig OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE ignored)
+endif()

@@ -373,11 +373,18 @@ static SltStatus follow_set(const FitSet* set, SltSim* sim, Following* f) {
   return status < 0 ? status : SLT_OK;
 }
 
+static bool is_cancelled(void* user, double t) {
+  const SltFitOptions* o = ((const Fit*)user)->options;
+  (void)t;
+  return o->cancel && o->cancel(o->user);
+}
+
 static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r,
                          double* jacobian) {
   SltSim* sim = NULL;
   Following f = {.set = set, .residuals = r, .jacobian = jacobian, .m = fit->m, .n = fit->n};
   SLT_TRY(slt_sim_create(fit->model, &fit->sim, &sim));
+  slt_sim_on_step(sim, is_cancelled, fit);
   SltStatus status = SLT_OK;
   for (uint32_t i = 0; status >= 0 && i < set->data->setting_count; i++) {
     status = slt_sim_set_constant(sim, set->data->settings[i].name, set->data->settings[i].value);
@@ -398,14 +405,11 @@ static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r
 }
 
 SltStatus fit_residuals(Fit* fit, const double* p, double* r, double* jacobian) {
-  const SltFitOptions* o = fit->options;
   // what no event has come for does not move
   for (uint64_t i = 0; jacobian && i < fit->m * fit->n; i++)
     jacobian[i] = 0.0;
-  for (uint32_t i = 0; i < fit->set_count; i++) {
-    if (o->cancel && o->cancel(o->user)) return SLT_ERR_CANCELLED;
+  for (uint32_t i = 0; i < fit->set_count; i++)
     SLT_TRY(run_set(fit, &fit->sets[i], p, r, jacobian));
-  }
   for (uint64_t i = 0; i < fit->m; i++) {
     if (!isfinite(r[i])) return SLT_ERR_NOT_FINITE;
   }

@@ -81,17 +81,24 @@ typedef struct ConstraintOf {
   const SltConstraint* constraint;
 } ConstraintOf;
 
+static bool is_cancelled(void* user, double t) {
+  const SltOptimizeOptions* options = ((const Optimize*)user)->options;
+  (void)t;
+  return options->cancel && options->cancel(options->user);
+}
+
 static void run_at(Optimize* o, const double* u, double* values) {
   SltSim* sim = NULL;
   SltStatus status = slt_sim_create(o->model, &o->sim, &sim);
   for (uint32_t i = 0; status >= 0 && i < o->n; i++)
     status = parameter_set(&o->parameters[i], sim, u[i] * o->scale[i]);
+  if (sim) slt_sim_on_step(sim, is_cancelled, o);
   if (status >= 0) status = slt_measures_run(o->measures, sim, o->t_end, values);
   slt_sim_free(sim);
   o->runs++;
   if (status >= 0) return;
   if (o->failure != SLT_ERR_NOMEM) o->failure = status;
-  if (status == SLT_ERR_NOMEM) o->nlopt.nlopt_force_stop(o->search);
+  if (status == SLT_ERR_NOMEM || status == SLT_ERR_CANCELLED) o->nlopt.nlopt_force_stop(o->search);
   for (uint32_t k = 0; k < o->measure_count; k++)
     values[k] = (double)NAN;
 }
@@ -125,7 +132,6 @@ static void note_best(Optimize* o, const double* u) {
 static void look_at(Optimize* o, const double* u) {
   const SltOptimizeOptions* options = o->options;
   if (o->known && memcmp(u, o->at, o->n * sizeof *u) == 0) return;
-  if (options->cancel && options->cancel(options->user)) o->nlopt.nlopt_force_stop(o->search);
   run_at(o, u, o->values);
   memcpy(o->at, u, o->n * sizeof *u);
   o->known = true;
@@ -148,6 +154,7 @@ static bool follow_slopes(Optimize* o, const double* u) {
   SltStatus status = slt_sim_create(o->model, &o->sim, &sim);
   for (uint32_t i = 0; status >= 0 && i < o->n; i++)
     status = parameter_set(&o->parameters[i], sim, u[i] * o->scale[i]);
+  if (sim) slt_sim_on_step(sim, is_cancelled, o);
   if (status >= 0) {
     status = measures_follow_slopes(o->measures, sim, o->t_end, o->parameters, o->n, o->above, NULL,
                                     &(SlopeRows){.rows = o->slopes});

@@ -5,22 +5,19 @@
 #define _POSIX_C_SOURCE 200809L
 #include "experiment/parallel.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/// `caller`: the thread that asks the user.
-static void take_work(Parallel* p, bool caller) {
+static void take_work(Parallel* p) {
   for (;;) {
     uint64_t number = atomic_fetch_add(&p->next, 1);
-    if (number >= p->count || atomic_load(&p->cancelled) || atomic_load(&p->failed)) return;
-    if (caller && p->cancel && p->cancel(p->cancel_user)) atomic_store(&p->cancelled, true);
+    if (number >= p->count || parallel_cancelled(p, 0.0) || atomic_load(&p->failed)) return;
     p->work(p->user, number);
   }
 }
 
 static void* worker(void* user) {
-  take_work(user, false);
+  take_work(user);
   return NULL;
 }
 
@@ -32,13 +29,14 @@ SltStatus parallel_run(Parallel* p, uint32_t jobs, void (*work)(void* user, uint
   if (jobs > count) jobs = count ? (uint32_t)count : 1;
   p->work = work;
   p->count = count;
+  p->caller = pthread_self();
   atomic_store(&p->next, 0);
   pthread_t* threads = calloc(jobs, sizeof *threads);
   if (!threads) return SLT_ERR_NOMEM;
   uint32_t started = 0;
   while (started + 1 < jobs && pthread_create(&threads[started], NULL, worker, p) == 0)
     started++;
-  take_work(p, true);
+  take_work(p);
   for (uint32_t i = 0; i < started; i++)
     pthread_join(threads[i], NULL);
   free(threads);
@@ -49,5 +47,7 @@ SltStatus parallel_run(Parallel* p, uint32_t jobs, void (*work)(void* user, uint
 bool parallel_cancelled(void* user, double t) {
   Parallel* p = user;
   (void)t;
+  bool asks = p->cancel && pthread_equal(pthread_self(), p->caller);
+  if (asks && p->cancel(p->cancel_user)) atomic_store(&p->cancelled, true);
   return atomic_load_explicit(&p->cancelled, memory_order_relaxed);
 }

@@ -4,6 +4,7 @@
 
 #include "experiment/experiment.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #define PARALLEL_JOBS 1024
@@ -13,6 +14,7 @@ typedef struct Parallel {
   void* user;
   SltSweepCancelFn* cancel;  // asked by the calling thread; may be NULL
   void* cancel_user;
+  pthread_t caller;
   void (*work)(void* user, uint64_t number);
   uint64_t count;
   atomic_uint_fast64_t next;

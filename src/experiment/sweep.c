@@ -21,7 +21,7 @@
 #define SWEEP_JOBS    1024
 #define SWEEP_MESSAGE 400
 #define SWEEP_AHEAD   256        // slots per worker
-#define SWEEP_LANES   8         // members that a worker has under way
+#define SWEEP_LANES   8          // members that a worker has under way
 #define SWEEP_TRIES   7          // rounds without steps in common; then members run one by one
 #define SWEEP_PAUSE   1023       // most rounds between tries to compute steps together
 #define SWEEP_POLL_NS 20000000L  // rows wait at most so long

@@ -439,6 +439,9 @@ static SltStatus grid_init(Grid* grid, SltRecorder* r, double t_end) {
                  .span = t_end - now,
                  .count = by_step ? 0 : r->samples};
   if (!by_step) grid->step = grid->span / r->samples;
+  if (isfinite(t_end) && !isfinite(grid->span)) return SLT_ERR_ARGUMENT;
+  // k * span would overflow where k * step does not
+  if (!isfinite(grid->span * grid->count)) grid->count = 0;
   if (by_step && (t_end - grid->start) / grid->step > GRID_MAX) return SLT_ERR_ARGUMENT;
   r->grid = *grid;
   return SLT_OK;
