@@ -68,8 +68,8 @@ static SltStatus open_to_read(const char* path, bool streams, int* out, size_t* 
   SltStatus status = fstat(fd, &info) == 0 ? SLT_OK : SLT_ERR_IO;
   bool regular = status >= 0 && S_ISREG(info.st_mode);
   if (status >= 0 && !regular && !(streams && is_stream(&info, fd))) status = SLT_ERR_ARGUMENT;
-  // from here on reading may wait for a stream that was asked for. Nothing else may: /proc has files
-  // that say they are regular and wait for ever
+  // from here on reading may wait for a stream that was asked for. Nothing else may: /proc has
+  // files that say they are regular and wait for ever
   int flags = status >= 0 && !regular && !standard ? fcntl(fd, F_GETFL) : -1;
   if (flags >= 0) fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
   // a pipe that nobody has opened to write yet reads as if it were at its end
