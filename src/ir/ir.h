@@ -573,9 +573,15 @@ static inline IrLeaf ir_leaf(const IrModel* model, IrTerm term, uint32_t slot) {
 /// dropped. Macros keep their order. O(n log n), about half a second for a million equations.
 void ir_canonicalise(IrModel* model);
 
-/// In models of many combinations of states: explicit equations that the states of an automaton
-/// replace become one that selects by its state (merge.c). Works on a canonical model; true when it
-/// was changed, and has to be canonicalised again.
+#define IR_COMBINATIONS_FEW 256.0
+
+/// Combinations of the states of automata that edit equations; beyond IR_COMBINATIONS_FEW some
+/// number above it.
+double ir_combinations(const IrModel* model);
+
+/// In models of more than few combinations of states: explicit equations that the states of an
+/// automaton replace become one that selects by its state (merge.c). Works on a canonical model;
+/// true when it was changed, and has to be canonicalised again.
 bool ir_merge_alternatives(IrModel* model, Arena* scratch);
 
 /// Check every index, arity, type and ordering rule of a canonical model; on failure `why` says

@@ -24,8 +24,6 @@
 // goes the other way (merge_split.c).
 #include "ir/merge.h"
 
-#define MERGE_FROM 256.0  // combinations of states
-
 // ---------------------------------------------------------------------------------------------
 // shapes
 
@@ -117,10 +115,9 @@ bool merge_is_explicit(Merge* m, const IrEquation* e) {
 // ---------------------------------------------------------------------------------------------
 // who edits what
 
-/// Combinations of the states of automata that edit equations.
-static double combinations(const IrModel* model) {
+double ir_combinations(const IrModel* model) {
   double count = 1.0;
-  for (uint32_t a = 0; a < model->automata.count && count <= MERGE_FROM; a++) {
+  for (uint32_t a = 0; a < model->automata.count && count <= IR_COMBINATIONS_FEW; a++) {
     IrAutomaton automaton = ir_automaton(model, a);
     bool edits = false;
     for (uint32_t s = 0; s < automaton.state_count; s++) {
@@ -422,7 +419,7 @@ static bool merge_clusters(Merge* m) {
 
 bool ir_merge_alternatives(IrModel* model, Arena* scratch) {
   Merge merge = {.model = model, .scratch = scratch};
-  bool many = combinations(model) > MERGE_FROM;
+  bool many = ir_combinations(model) > IR_COMBINATIONS_FEW;
   bool splits = merge_can_split(model);
   if (many || splits || merge_can_fold(model)) ir_unpack(model);
   bool merged = many && merge_clusters(&merge);

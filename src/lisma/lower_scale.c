@@ -211,6 +211,9 @@ bool lower_by_samples(Lower* l) {
     if (!samples[i]) return false;
     instances[i] = scale.instances;
   }
+  // few combinations that grow may be many in the whole, whose equations would be merged then
+  double few = ir_combinations(samples[0]);
+  if (few <= IR_COMBINATIONS_FEW && ir_combinations(samples[1]) != few) return false;
   double more = scale.size - size;
   if (instances[0] + more * (instances[1] - instances[0]) > l->walk.max_instances) return false;
   double vars = samples[0]->vars.count;
