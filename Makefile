@@ -13,7 +13,7 @@ CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Mak
 QUIET     = --log-level=WARNING >/dev/null
 SOURCES   = $(shell find include src cli tests bench examples python fmi web -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help demo python workbench page web test laws bench install uninstall package package-test portability manual torture sanitize sensitivities format lint fuzz coverage clean setup-build setup-test
+.PHONY: help demo python workbench page web test laws bench install uninstall package package-test install-test portability manual torture sanitize sensitivities format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make manual      the manual as HTML, with the pictures of the gallery: build/manual/index.html"
 	@echo "make package     a .deb and a tarball that runs from anywhere, in build/package"
 	@echo "make package-test   install the packages in fresh roots, use and remove them (as root)"
+	@echo "make install-test   what README says about installing, in a fresh root (as root)"
 	@echo "make portability build and test with clang, with musl, and for aarch64"
 	@echo "make format      format the sources"
 	@echo "make lint        formatting, static analysis, layers, forbidden calls"
@@ -114,6 +115,10 @@ package: manual
 package-test: package
 	@scripts/setup.sh package-test
 	@scripts/package_test.sh build/package
+
+install-test:
+	@scripts/setup.sh package-test
+	@scripts/install_test.sh
 
 portability: setup-test
 	@scripts/setup.sh portability
