@@ -141,14 +141,18 @@ static Row fetch(Block* block, const ModelLane* lane, uint32_t which) {
   if (lane->kind == MODEL_LANE_LOCAL) return block->place[lane->at];
   if (lane->kind == MODEL_LANE_FIXED) return (Row){block->lo[lane->at], block->hi[lane->at]};
   if (lane->kind != MODEL_LANE_NONE) {
-    uint32_t begin = lane_register(lane, block->first);
-    uint32_t end = lane_register(lane, block->first + block->n - 1);
+    bool runs = lane->kind == MODEL_LANE_RUNS;
+    const ModelLaneRun* run = runs ? model_lane_run(lane, block->first) : NULL;
     bool adjacent = lane->kind == MODEL_LANE_EVEN && lane->stride == 1;
-    if (adjacent && begin >= 1 && end <= b->program->state_count) {
+    uint32_t begin = lane->at + block->first;
+    if (adjacent && begin >= 1 && begin + block->n - 1 <= b->program->state_count) {
       return (Row){b->x_lo + begin - 1, b->x_hi + begin - 1};
     }
     for (uint32_t k = 0; k < block->n; k++) {
-      ModelInterval v = register_bounds(b, lane_register(lane, block->first + k));
+      uint32_t at = block->first + k;
+      if (runs && run[1].begin <= at) run++;
+      uint32_t reg = runs ? run->reg + (at - run->begin) : lane_register(lane, at);
+      ModelInterval v = register_bounds(b, reg);
       lo[k] = v.lo;
       hi[k] = v.hi;
     }

@@ -21,6 +21,7 @@
 #define REGIONS_MAX  4096
 #define PRINT        8  // operations that tell where a period may begin again
 #define TRIM_MAX     2  // instances at each end that may be different from the rest
+#define LONG_RUN     8  // registers in a row: runs as long as this are kept instead of a list
 #define NONE         UINT32_MAX
 
 /// `count` instances of `length` operations each.
@@ -443,7 +444,29 @@ static uint32_t rolled_reg(const Roller* r, uint32_t reg, uint32_t def) {
   return slot_at(r, def, region)->target + (def - from->begin) / from->length;
 }
 
-/// Registers of all instances as base and stride, or listed.
+/// Whether the register of an instance does not follow that of the one before.
+static bool begins_run(const Roller* r, const uint32_t* list, uint32_t k) {
+  bool other_kind = list[k] == 1 || list[k] == r->p->state_count + 1;
+  return k == 0 || list[k] != list[k - 1] + 1 || other_kind;
+}
+
+/// Registers of many instances as few runs; kind MODEL_LANE_NONE where they are not few.
+static ModelLane lane_of_runs(const Roller* r, const uint32_t* list, uint32_t count) {
+  uint32_t run_count = 0;
+  for (uint32_t k = 0; k < count; k++) {
+    run_count += begins_run(r, list, k);
+  }
+  if (run_count > count / LONG_RUN) return (ModelLane){.kind = MODEL_LANE_NONE};
+  ModelLaneRun* runs = ARENA_ARRAY(r->arena, ModelLaneRun, run_count + 1);
+  uint32_t at = 0;
+  for (uint32_t k = 0; k < count; k++) {
+    if (begins_run(r, list, k)) runs[at++] = (ModelLaneRun){k, list[k]};
+  }
+  runs[at] = (ModelLaneRun){count, 0};
+  return (ModelLane){.kind = MODEL_LANE_RUNS, .at = run_count, .runs = runs};
+}
+
+/// Registers of all instances as base and stride, as runs, or listed.
 static ModelLane make_lane(const Roller* r, const Region* region, uint32_t s, uint32_t which,
                            bool as_written) {
   uint32_t* list = ARENA_ARRAY(r->scratch, uint32_t, region->count);
@@ -456,6 +479,8 @@ static ModelLane make_lane(const Roller* r, const Region* region, uint32_t s, ui
   }
   int32_t stride = (int32_t)(list[1] - list[0]);
   if (even) return (ModelLane){.kind = MODEL_LANE_EVEN, .at = list[0], .stride = stride};
+  ModelLane runs = lane_of_runs(r, list, region->count);
+  if (runs.kind != MODEL_LANE_NONE && !as_written) return runs;
   uint32_t* kept = ARENA_ARRAY(r->arena, uint32_t, region->count);
   memcpy(kept, list, region->count * sizeof *kept);
   return (ModelLane){.kind = MODEL_LANE_LISTED, .list = kept};

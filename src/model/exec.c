@@ -65,8 +65,8 @@ static double draw(const ModelContext* context, double (*from)(ModelRandom*), do
   return middle + spread * from(context->random);
 }
 
-static void execute(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
-                    double* regs);
+static void execute(const ModelInstr* pc, const ModelContext* context, const ModelProgram* program,
+                    double* regs, double* out);
 
 typedef struct Body {
   const ModelInstr* code;
@@ -76,19 +76,21 @@ typedef struct Body {
 
 static void run_body(void* user) {
   const Body* body = user;
-  execute(body->code, body->context, NULL, body->regs);
+  execute(body->code, body->context, NULL, body->regs, NULL);
 }
 
-static void solve(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
+static void solve(const ModelInstr* pc, const ModelContext* context, const ModelSolve* block,
                   double* regs) {
-  if (model_solve_accept(&solves[pc->dst], regs)) return;
+  if (model_solve_accept(block, regs)) return;
   Body body = {pc + 1, context, regs};
-  model_solve_note(model_solve(&solves[pc->dst], regs, run_body, &body), &solves[pc->dst], context);
+  model_solve_note(model_solve(block, regs, run_body, &body), block, context);
 }
 
+/// Execute code to its end, then write the program's outputs if they are asked for: tapes of small
+/// models are shorter than a call.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): one body per operation
-static void execute(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
-                    double* regs) {
+static void execute(const ModelInstr* pc, const ModelContext* context, const ModelProgram* program,
+                    double* regs, double* out) {
   // cppcheck-suppress syntaxError
   LOOP_BEGIN()
   MODEL_OPERATIONS(UNARY, BINARY)
@@ -106,11 +108,14 @@ static void execute(const ModelInstr* pc, const ModelContext* context, const Mod
   UNARY(EXPONENTIAL, draw(context, model_random_exponential, 0.0, a))
   BINARY(PACK, model_pack(context->packs, a, b))
   OP(SOLVE) {
-    solve(pc, context, solves, regs);
+    solve(pc, context, &program->solves[pc->dst], regs);
     pc += pc->a;
     NEXT();
   }
   OP(END) {
+    for (uint32_t i = 0; out && i < program->output_count; i++) {
+      out[i] = regs[program->outputs[i]];
+    }
     return;
   }
   LOOP_END()
@@ -146,12 +151,9 @@ void model_program_guess(const ModelProgram* program, const double* env, double*
   }
 }
 
-/// A call costs more than copying a few.
-static inline void copy_states(double* to, const double* from, uint32_t count) {
-  if (count > 8) {
-    memcpy(to, from, count * sizeof *to);
-    return;
-  }
+#define FEW_STATES 8  // a call costs more than copying so many
+
+static inline void copy_few(double* to, const double* from, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
 #if defined(__GNUC__)
     __asm__("" : "+r"(i));  // or the compiler makes a call of the loop
@@ -160,27 +162,45 @@ static inline void copy_states(double* to, const double* from, uint32_t count) {
   }
 }
 
+static inline void copy_states(double* to, const double* from, uint32_t count) {
+  if (count > FEW_STATES) {
+    memcpy(to, from, count * sizeof *to);
+  } else {
+    copy_few(to, from, count);
+  }
+}
+
 static void execute_straight(const ModelProgram* program, const ModelContext* context,
                              const ModelInstr* code, double* regs) {
-  execute(code, context, program->solves, regs);
+  execute(code, context, program, regs, NULL);
+}
+
+/// The way of programs with loops and of many states.
+#if defined(__GNUC__)
+__attribute__((noinline))  // or the others save registers for it
+#endif
+static void
+interpret_large(const ModelProgram* program, const ModelContext* context, double* regs,
+                const double* x, double* out) {
+  bool loops_only = program->roll && program->roll->loops_only;
+  if (!loops_only) memcpy(regs + 1, x, program->state_count * sizeof *regs);
+  if (program->roll) {
+    model_roll_run(program, context, regs, loops_only ? x : NULL, out, execute_straight);
+  } else {
+    execute(program->code, context, program, regs, out);
+  }
 }
 
 void model_program_interpret(const ModelProgram* program, const ModelContext* context, double* regs,
                              double t, const double* x, double* out) {
+  static const ModelInstr nothing = {.op = MODEL_OP_END};
   regs[0] = t;
-  if (program->roll && program->roll->loops_only) {
-    model_roll_run(program, context, regs, x, out, execute_straight);
+  if (program->roll || program->state_count > FEW_STATES) {
+    interpret_large(program, context, regs, x, out);
     return;
   }
-  copy_states(regs + 1, x, program->state_count);
-  if (program->roll) {
-    model_roll_run(program, context, regs, NULL, out, execute_straight);
-    return;
-  }
-  if (program->code_count) execute(program->code, context, program->solves, regs);
-  for (uint32_t i = 0; i < program->output_count; i++) {
-    out[i] = regs[program->outputs[i]];
-  }
+  copy_few(regs + 1, x, program->state_count);
+  execute(program->code ? program->code : &nothing, context, program, regs, out);
 }
 
 void model_scale_states(const ModelPartOutput* runs, uint32_t count, double factor,
@@ -201,7 +221,7 @@ void model_program_run_part(const ModelProgram* program, const ModelContext* con
   for (uint32_t i = 0; i < part->read_count; i++) {
     regs[part->reads[i] + 1] = x[part->reads[i]];
   }
-  execute(part->code, context, program->solves, regs);
+  execute(part->code, context, program, regs, NULL);
   for (uint32_t i = 0; i < part->plain_count; i++) {
     copy_states(out + part->plain[i].output, x + part->plain[i].from, part->plain[i].count);
   }
@@ -236,7 +256,7 @@ double model_term_value(const ModelTerm* term, const ModelContext* context, cons
     regs[program->inputs[i].reg] = model_arg(term->args[program->inputs[i].env], numbers, env);
   }
   regs[0] = t;
-  execute(program->code, context, program->solves, regs);
+  execute(program->code, context, program, regs, NULL);
   return regs[program->outputs[0]];
 }
 
@@ -266,7 +286,7 @@ bool model_program_run_output(const ModelProgram* program, const ModelContext* c
       chunk[count] = *instr;
     }
     chunk[count] = (ModelInstr){.op = MODEL_OP_END};
-    execute(chunk, context, NULL, regs);
+    execute(chunk, context, NULL, regs, NULL);
   }
   fetch_state(program, regs, state, user, program->outputs[output]);
   *value = regs[program->outputs[output]];
@@ -290,7 +310,7 @@ bool model_singles_run(const ModelSingles* singles, const ModelProgram* program,
   for (uint32_t i = shape->state_count; i < shape->leaf_count; i++) {
     own[i] = regs[row[i]];
   }
-  execute(singles->code + shape->code, context, NULL, own);
+  execute(singles->code + shape->code, context, NULL, own, NULL);
   *value = own[shape->output];
   return true;
 }

@@ -147,18 +147,39 @@ typedef struct ModelSlices {
 /// Where one operand of an operation comes from when the operation runs over many instances.
 typedef enum ModelLaneKind {
   MODEL_LANE_NONE,
-  MODEL_LANE_LOCAL,  // at: number of an earlier operation of the same instance
-  MODEL_LANE_EVEN,   // instance k: register at + k * stride
-  MODEL_LANE_FIXED,  // at: number among `fixed` of the loop; the same register for all instances
-  MODEL_LANE_LISTED  // instance k: register list[k]
+  MODEL_LANE_LOCAL,   // at: number of an earlier operation of the same instance
+  MODEL_LANE_EVEN,    // instance k: register at + k * stride
+  MODEL_LANE_FIXED,   // at: number among `fixed` of the loop; the same register for all instances
+  MODEL_LANE_LISTED,  // instance k: register list[k]
+  MODEL_LANE_RUNS     // the same where most registers follow each other: `at` runs of them
 } ModelLaneKind;
+
+/// Instances from `begin` up to the next run: register reg + (k - begin). All of them are states,
+/// or none.
+typedef struct ModelLaneRun {
+  uint32_t begin, reg;
+} ModelLaneRun;
 
 typedef struct ModelLane {
   uint32_t kind;  // ModelLaneKind
   uint32_t at;
   int32_t stride;
-  const uint32_t* list;
+  union {
+    const uint32_t* list;
+    const ModelLaneRun* runs;  // and one behind the last
+  };
 } ModelLane;
+
+/// The run of instance k.
+static inline const ModelLaneRun* model_lane_run(const ModelLane* lane, uint32_t k) {
+  const ModelLaneRun* run = lane->runs;
+  for (uint32_t count = lane->at; count > 1;) {
+    uint32_t half = count / 2;
+    if (run[half].begin <= k) run += half;
+    count -= half;
+  }
+  return run;
+}
 
 typedef enum ModelLaneTarget {
   MODEL_TARGET_LANE,      // lane register `target`, for the rest of the instance alone

@@ -25,9 +25,9 @@
 
 /// One operation over n instances. Operands that it does not have point somewhere harmless.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): one body per operation
-static void run_step(const ModelLoopStep* step, const ModelContext* context, uint32_t n,
-                     const double* restrict pa, const double* restrict pb,
-                     const double* restrict pc, double* restrict pd) {
+BASE_LANES_BOTH void run_step(const ModelLoopStep* step, const ModelContext* context, uint32_t n,
+                              const double* restrict pa, const double* restrict pb,
+                              const double* restrict pc, double* restrict pd) {
   switch (step->op) {
     MODEL_OPERATIONS(EACH, EACH)
     EACH(SELECT, model_select(pc[k], a, b))
@@ -60,9 +60,28 @@ static inline double register_value(const Block* block, uint32_t reg) {
   return is_outside(block, reg) ? block->x[reg - 1] : block->regs[reg];
 }
 
+/// The same for registers that follow each other in runs: a block within one of them lies side by
+/// side already.
+BASE_LANES_BOTH const double* fetch_runs(const Block* block, const ModelLane* lane,
+                                         double* restrict room) {
+  const ModelLaneRun* run = model_lane_run(lane, block->first);
+  for (uint32_t k = 0; k < block->n; run++) {
+    uint32_t reg = run->reg + (block->first + k - run->begin);
+    const double* from = is_outside(block, reg) ? block->x + (reg - 1) : block->regs + reg;
+    uint32_t left = run[1].begin - block->first;
+    if (k == 0 && left >= block->n) return from;
+    uint32_t count = (left < block->n ? left : block->n) - k;
+    for (uint32_t j = 0; j < count; j++) {
+      room[k + j] = from[j];
+    }
+    k += count;
+  }
+  return room;
+}
+
 /// The values of an operand, side by side; `room` takes those that are not.
-static const double* fetch(const Block* block, const ModelLane* lane, double (*lanes)[LANES],
-                           double* room) {
+BASE_LANES_BOTH const double* fetch(const Block* block, const ModelLane* lane,
+                                    double (*lanes)[LANES], double* room) {
   const double* regs = block->regs;
   uint32_t n = block->n;
   switch ((ModelLaneKind)lane->kind) {
@@ -98,11 +117,12 @@ static const double* fetch(const Block* block, const ModelLane* lane, double (*l
     }
     return room;
   }
+  case MODEL_LANE_RUNS: return fetch_runs(block, lane, room);
   }
   return room;
 }
 
-static void copy_out(const Block* block, const ModelLane* lane, const double* values) {
+BASE_LANES_BOTH void copy_out(const Block* block, const ModelLane* lane, const double* values) {
   for (uint32_t k = 0; k < block->n; k++) {
     uint32_t reg = lane->kind == MODEL_LANE_LISTED
                        ? lane->list[block->first + k]
@@ -111,8 +131,8 @@ static void copy_out(const Block* block, const ModelLane* lane, const double* va
   }
 }
 
-static void run_block(Block* block, const ModelContext* context, double (*lanes)[LANES],
-                      double* out) {
+BASE_LANES_BOTH void run_block(Block* block, const ModelContext* context, double (*lanes)[LANES],
+                               double* out) {
   double rooms[3][LANES];  // to gather operands in
   const ModelLoop* loop = block->loop;
   for (uint32_t i = 0; i < loop->step_count; i++) {
@@ -139,7 +159,7 @@ typedef struct LoopRun {
   double* out;
 } LoopRun;
 
-static void run_instances(void* user, size_t begin, size_t end) {
+BASE_LANES_BOTH void run_blocks(void* user, size_t begin, size_t end) {
   const LoopRun* run = user;
   const ModelLoop* loop = run->loop;
   Block block;  // `place` is filled as it goes
@@ -162,6 +182,23 @@ static void run_instances(void* user, size_t begin, size_t end) {
   }
 }
 
+static void run_instances(void* user, size_t begin, size_t end) {
+  run_blocks(user, begin, end);
+}
+
+#if BASE_LANES_WIDE
+BASE_LANES_TARGET static void run_instances_wide(void* user, size_t begin, size_t end) {
+  run_blocks(user, begin, end);
+}
+#endif
+
+static BaseTeamFn* instances_runner(void) {
+#if BASE_LANES_WIDE
+  if (BASE_LANES_ARE_WIDE()) return run_instances_wide;
+#endif
+  return run_instances;
+}
+
 static void run_loop(const ModelProgram* program, const ModelLoop* loop,
                      const ModelContext* context, double* regs, const double* x, double* out) {
   LoopRun run = {.loop = loop,
@@ -171,7 +208,7 @@ static void run_loop(const ModelProgram* program, const ModelLoop* loop,
                  .state_count = x ? program->state_count : 0,
                  .out = out};
   bool worth = loop->apart && (uint64_t)loop->count * loop->step_count >= TEAM_WORK;
-  base_team_run(worth ? context->team : NULL, loop->count, LANES, run_instances, &run);
+  base_team_run(worth ? context->team : NULL, loop->count, LANES, instances_runner(), &run);
 }
 
 void model_roll_run(const ModelProgram* program, const ModelContext* context, double* regs,

@@ -272,6 +272,24 @@ TEST(shared_differences_of_neighbours_become_a_loop) {
   arena_free(&f.arena);
 }
 
+/// A plate: neighbours follow each other but for the ends of rows, and beyond the last row, in the
+/// middle of a block, lie inputs instead of states.
+TEST(cells_of_a_plate_read_runs_of_neighbours) {
+  enum { SIDE = 20 };
+  Fixture f;
+  begin(&f, 12);
+  f.smooth = true;
+  uint32_t outputs[STATES];
+  for (uint32_t i = 0; i < STATES; i++) {
+    uint32_t right = f.x[i - i % SIDE + (i + 1) % SIDE];
+    uint32_t below = i + SIDE < STATES ? f.x[i + SIDE] : f.input[i + SIDE - STATES];
+    uint32_t sum = tape_op(&f.graph, IR_ADD, right, below, 0);
+    outputs[i] = tape_op(&f.graph, IR_SUB, sum, f.x[i], 0);
+  }
+  CHECK(check_same(&f, outputs, STATES), "a loop");
+  arena_free(&f.arena);
+}
+
 /// Operations that are alike by chance: one operation repeated could not be a loop, since some read
 /// others; the equations that they come from can. In two orders.
 TEST(equations_of_one_operation_become_loops) {

@@ -365,6 +365,8 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
 void eng_control_values(EngSim* sim, uint32_t index, double t_from) {
   const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
+  // what is linear in time is scheduled: nobody asks for its way
+  if (isfinite(sim->atoms[mode->atoms[index]].t_linear)) return;
   if (mode->atom_class[index] == MODEL_CLASS_OTHER) {
     if (eng_composed(sim, index)) return;
     sim->proof.g_whole[index] = eng_enclose_atom(sim, index, t_from, s->trial.t);

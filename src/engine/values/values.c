@@ -671,14 +671,12 @@ SltStatus eng_free_flow(void* user, double t, const double* x, double* dx) {
 
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
+  bool bound = sim->detect.has_unilateral || sim->core.slide.count || sim->core.contact.active;
+  if (!ENG_UNLIKELY(bound)) return eng_free_flow(sim, t, x, dx);
   if (sim->detect.has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
-  if (ENG_UNLIKELY(sim->core.slide.count)) {
-    SLT_TRY(eng_slide_rhs(sim, t, x, dx));
-    if (eng_slide_has_reactions(sim)) return SLT_OK;
-  } else {
-    eng_free_flow(sim, t, x, dx);
-  }
-  return sim->core.contact.active ? eng_contact_rhs(sim, t, x, dx) : SLT_OK;
+  SLT_TRY(sim->core.slide.count ? eng_slide_rhs(sim, t, x, dx) : eng_free_flow(sim, t, x, dx));
+  bool reacts = sim->core.contact.active && !eng_slide_has_reactions(sim);
+  return reacts ? eng_contact_rhs(sim, t, x, dx) : SLT_OK;
 }
 
 static SltStatus stages_of_mode(void* user, const NumStages* s) {
