@@ -43,10 +43,10 @@ static Table* find_part(Expander* x, const AstInstance* instance) {
   Diag* diag = diag_add(x->diags, DIAG_E0215, instance->type.span, "there is no part '%.*s'",
                         STR_ARGS(instance->type.head));
   Str near = {NULL, 0};
-  uint32_t best = 3;
+  uint32_t best = expand_near_limit(instance->type.head);
   for (uint32_t i = 1; i < x->part_names.names.count; i++) {
     uint32_t distance = str_distance(names_get(&x->part_names, i), instance->type.head, best);
-    if (distance >= best || distance >= instance->type.head.length) continue;
+    if (distance >= best) continue;
     best = distance;
     near = names_get(&x->part_names, i);
   }

@@ -90,6 +90,11 @@ bool expand_count_work(Expander* x, Span span);
 // ---------------------------------------------------------------------------------------------
 // names of a part
 
+/// Names that differ from a written one in so many letters are no longer meant by it.
+static inline uint32_t expand_near_limit(Str name) {
+  return name.length > 4 ? 3 : name.length > 1 ? 2 : 1;
+}
+
 /// NULL when the part has no such name.
 Member* expand_find_member(const Table* table, Str name);
 /// Whether a loop index or an argument of this name stands around the present place.

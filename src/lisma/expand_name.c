@@ -85,11 +85,11 @@ Component* expand_find_child(const Component* u, const Member* member) {
 
 static Str near_member(const Table* table, Str name) {
   Str near = {NULL, 0};
-  uint32_t best = 3;
+  uint32_t best = expand_near_limit(name);
   for (uint32_t i = 1; i < table->names.names.count; i++) {
     Str other = names_get(&table->names, i);
     uint32_t distance = str_distance(other, name, best);
-    if (distance >= best || distance >= name.length) continue;
+    if (distance >= best) continue;
     best = distance;
     near = other;
   }

@@ -159,6 +159,7 @@ static void init_maps(Lower* l) {
   l->automata.state_ids = empty;
   l->automata.mode_tests = empty;
   l->walk.reported = empty;
+  l->walk.refused = empty;
   l->names.place_names = empty;
   l->terms.starts = empty;
   l->functions.prelude = empty;

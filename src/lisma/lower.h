@@ -465,6 +465,7 @@ typedef struct LowerPorts {
 /// How far the walk over the text is, and its limits.
 typedef struct LowerWalk {
   Map reported;  // (code, span): a mistake in a loop is told once
+  Map refused;   // address of a loop that is too large, or whose bounds are wrong
   Diag ignored;  // stands in for a message that is not shown
   uint32_t depth;
   uint64_t work;  // nodes of syntax trees visited
@@ -622,12 +623,16 @@ bool resolve_term_value(Lower* l, IrTerm term, double* value);
 
 typedef void LoopBody(Lower* l, const AstBlock* body, void* user);
 
+/// Declare the constants of a block that has not been walked yet, for as long as it is weighed.
+uint32_t resolve_try_constants(Lower* l, const AstBlock* block);
+void resolve_forget_constants(Lower* l, uint32_t mark);
+
 /// Run `body` once for every value of a `for`. Reports limits and bad bounds.
 void resolve_loop(Lower* l, const AstStatement* loop, LoopBody* body, void* user);
 
 typedef enum LoopFit {
   LOOP_REFUSED,  // and reported
-  LOOP_OPEN,     // some bounds inside of it are made of constants that it declares itself
+  LOOP_OPEN,     // some bounds inside of it are made of constants that are declared elsewhere
   LOOP_FITS
 } LoopFit;
 

@@ -150,6 +150,6 @@ void lower_check_unused_parts(Lower* l, const AstModel* written) {
   trial->ast = lisma_expand(scratch, trial_of(l, written), diags);
   Str why = {0};
   if (diags->error_count == 0) trial->names.units = lisma_check_units(scratch, trial->ast, diags);
-  if (diags->error_count == 0) lower_whole(trial, &why);
+  if (diags->error_count == 0 && !lower_by_samples(trial)) lower_whole(trial, &why);
   keep_errors(l, written, diags);
 }

@@ -48,20 +48,46 @@ static void apply_overrides(Lower* l, Constant* constant) {
   constant->number = given->value;
 }
 
+static void add_constant(Lower* l, uint32_t name, const AstExpr* value, Span span) {
+  Constant constant = {
+      .value = value, .name = name, .span = span, .bindings = resolve_keep_bindings(l)};
+  if (l->options->override_count) apply_overrides(l, &constant);
+  base_vec_push(l->scratch, &l->names.constants, constant);
+  base_vec_push(l->arena, &l->m->params, (IrParam){.name = name, .span = span});
+}
+
 static void declare_constants(Lower* l, const AstDefinition* definition) {
   scale_note_declaration(l);
   for (uint32_t i = 0; i < definition->names.count; i++) {
     const AstName* written = &definition->names.data[i];
     uint32_t name = claim_name(l, written, SYM_PARAM, l->names.constants.count);
-    if (name == 0) continue;
-    Constant constant = {.value = definition->value,
-                         .name = name,
-                         .span = written->span,
-                         .bindings = resolve_keep_bindings(l)};
-    if (l->options->override_count) apply_overrides(l, &constant);
-    base_vec_push(l->scratch, &l->names.constants, constant);
-    base_vec_push(l->arena, &l->m->params, (IrParam){.name = name, .span = written->span});
+    if (name) add_constant(l, name, definition->value, written->span);
   }
+}
+
+uint32_t resolve_try_constants(Lower* l, const AstBlock* block) {
+  uint32_t mark = l->names.constants.count;
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    for (uint32_t k = 0; s->kind == AST_CONST && k < s->as.definitions.count; k++) {
+      const AstDefinition* definition = &s->as.definitions.data[k];
+      for (uint32_t n = 0; n < definition->names.count; n++) {
+        uint32_t name = resolve_name(l, &definition->names.data[n]);
+        if (name == 0 || resolve_symbol(l, name)->kind != SYM_NONE) continue;
+        resolve_define(l, name, SYM_PARAM, l->names.constants.count);
+        add_constant(l, name, definition->value, definition->names.data[n].span);
+      }
+    }
+  }
+  return mark;
+}
+
+void resolve_forget_constants(Lower* l, uint32_t mark) {
+  for (uint32_t i = mark; i < l->names.constants.count; i++) {
+    resolve_symbol(l, l->names.constants.data[i].name)->kind = SYM_NONE;
+  }
+  l->names.constants.count = mark;
+  l->m->params.count = mark;
 }
 
 static void declare_macro(Lower* l, const AstDefinition* definition) {

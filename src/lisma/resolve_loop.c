@@ -30,7 +30,7 @@ typedef struct Weigher {
   Lower* l;
   uint32_t work;
   bool terms;  // of sums and products are counted, not names and numbers
-  bool open;   // some bounds read names that are declared inside, and not yet
+  bool open;   // some bounds read names that are not declared yet
 } Weigher;
 
 #define WEIGH_WORK_MAX 2000000u
@@ -67,7 +67,7 @@ static bool is_known_name(Lower* l, const AstName* written, uint32_t depth) {
   return symbol.kind != SYM_NONE || symbol.is_variable;
 }
 
-/// Whether all names that a bound reads are declared. Constants of a loop are while it is walked.
+/// Whether all names that a bound reads are declared. Those of other loops may not be yet.
 static bool is_known(Lower* l, const AstExpr* e, uint32_t depth) {
   if (depth > KNOWN_DEPTH || e->kind == AST_REDUCTION) return true;
   const AstExpr* child = NULL;
@@ -289,10 +289,12 @@ static Size weigh_statement(Weigher* w, const AstStatement* s) {
 
 static Size weigh_block(Weigher* w, const AstBlock* block) {
   Size size = {0};
+  uint32_t mark = resolve_try_constants(w->l, block);
   for (uint32_t i = 0; i < block->statements.count && w->work <= WEIGH_WORK_MAX; i++) {
     w->work++;
     size = size_add(size, weigh_statement(w, &block->statements.data[i]));
   }
+  resolve_forget_constants(w->l, mark);
   return size;
 }
 
@@ -301,7 +303,7 @@ double resolve_terms(Lower* l, const AstExpr* reduction) {
   return weigh_expr(&w, reduction);
 }
 
-LoopFit resolve_loop_fits(Lower* l, const AstStatement* loop) {
+static LoopFit weigh(Lower* l, const AstStatement* loop) {
   Weigher w = {.l = l};
   uint32_t errors = l->diags->error_count;
   Size size = weigh_loop(&w, loop);
@@ -324,6 +326,14 @@ LoopFit resolve_loop_fits(Lower* l, const AstStatement* loop) {
     return LOOP_REFUSED;
   }
   return w.open ? LOOP_OPEN : LOOP_FITS;
+}
+
+LoopFit resolve_loop_fits(Lower* l, const AstStatement* loop) {
+  uint64_t key = (uint64_t)(uintptr_t)loop;
+  if (map_get(&l->walk.refused, key, 0)) return LOOP_REFUSED;
+  LoopFit fit = weigh(l, loop);
+  if (fit == LOOP_REFUSED) map_set(&l->walk.refused, key, 0, 1);
+  return fit;
 }
 
 static bool is_literal(const AstExpr* e) {

@@ -116,6 +116,8 @@ MISTAKES = [
     ("a part that nothing is made of", "part P(a) { y' = sinn(y) + a; } " + STILL, "E0210", "did you mean 'sin'?"),
     ("a member by another name", "part P { port a { across v; through i; } speed = a.v; a.i = 0; } P p; y = p.zzz; " + STILL, "E0216",
      "it has a (port), speed"),
+    ("too many by a constant of the part", "part T(m = 1000) { const n = m; for k = 1:n { const c[k] = k; y[k] = c[k]; } } T r[1000000]; ",
+     "E0720", "a model may have 20000000 instances"),
     ("its units", 'part P { y = 3 "m" + 2 "s"; } ' + STILL, "E0315", "'m' and in 's'"),
     ("its loops", "part P { for i = 1:n { y[i] = 1; } } " + STILL, "E0203", "'P.n'"),
     ("its parts", "part P { Q q; } part Q { P p; } " + STILL, "E0218", "contains itself"),
