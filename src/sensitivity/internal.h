@@ -93,6 +93,8 @@ struct Sensitivity {
 void sensitivity_lose(Sensitivity* s, const char* why);
 /// Work space; NULL without memory, and then nothing is known.
 double* sensitivity_room(Sensitivity* s, Room* room, size_t need);
+/// Values at a point.
+const double* sensitivity_values(const Sensitivity* s, const SensitivityPoint* point);
 void sensitivity_collocation(Collocation* out);
 /// The flow at a point of the run as it moves now.
 bool sensitivity_flow(Sensitivity* s, double t, const double* x, double* f);
@@ -123,6 +125,17 @@ bool sensitivity_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* ter
 
 /// Rows of initial values that constraints determine (start.c); false: they are not known.
 bool sensitivity_start_constrained(Sensitivity* s);
+
+// ---- constraints of the states (project.c) ------------------------------------------------------
+
+bool sensitivity_is_constrained(const ModelMode* mode);
+/// The constraints of a point's mode to first order at states `x` with `rows`: `matrix` has a row
+/// of the states' columns for each of them, `left` how they move with the rows as they are, `size`
+/// that of their terms.
+bool sensitivity_constraints(Sensitivity* s, const SensitivityPoint* point, const double* x,
+                             const double* rows, double* matrix, double* left, double* size);
+/// Let the rows at the end of a stretch, where the states are `x`, keep the constraints.
+bool sensitivity_project(Sensitivity* s, const double* x);
 
 // ---- backwards (adjoint.c) ----------------------------------------------------------------------
 

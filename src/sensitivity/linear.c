@@ -162,14 +162,10 @@ static bool are_states(const ModelMode* mode, const SensitivityOutput* outputs, 
 
 // ---- what is held -------------------------------------------------------------------------------
 
-static bool is_constrained(const ModelMode* mode) {
-  return mode->implicit && mode->implicit->constraint_count;
-}
-
 uint32_t sensitivity_held_count(EngSim* sim) {
   const ModelMode* mode = eng_mode(sim);
   if (eng_motion(sim) == ENG_MOTION_SLIDING) return eng_surface_count(sim);
-  return is_constrained(mode) ? mode->implicit->constraint_count : 0;
+  return sensitivity_is_constrained(mode) ? mode->implicit->constraint_count : 0;
 }
 
 static SltStatus find_held(const Linear* l, double* held, double* rows) {
@@ -201,7 +197,7 @@ SltStatus sensitivity_linearize(EngSim* sim, const double* x, const SensitivityP
   const Model* model = eng_model(sim);
   bool slides = eng_motion(sim) == ENG_MOTION_SLIDING;
   if (eng_motion(sim) == ENG_MOTION_CONTACT || model->delay_count ||
-      (slides && (is_constrained(mode) || !are_states(mode, outputs, output_count)))) {
+      (slides && (sensitivity_is_constrained(mode) || !are_states(mode, outputs, output_count)))) {
     return SLT_ERR_UNSUPPORTED;
   }
   uint32_t n = mode->state_count;

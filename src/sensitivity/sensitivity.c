@@ -49,7 +49,7 @@ static bool same(double a, double b) {
 
 // ---- what a mode computes -----------------------------------------------------------------------
 
-static const double* values_of(Sensitivity* s, const SensitivityPoint* point) {
+const double* sensitivity_values(const Sensitivity* s, const SensitivityPoint* point) {
   return point->env ? point->env : eng_env_states(s->sim);
 }
 
@@ -65,7 +65,7 @@ static bool differentiate_computed(Sensitivity* s, SensitivityPoint* point, cons
   double* x = sensitivity_room(s, &s->shifted, n + rows + out + 1);
   double* regs = sensitivity_room(s, &s->regs, model_tangent_room(full, s->count));
   if (!x || !regs) return false;
-  const double* env = values_of(s, point);
+  const double* env = sensitivity_values(s, point);
   for (uint32_t i = 0; i < n; i++) {
     x[i] = env[mode->state_env[i]];
     memcpy(x + n + (size_t)i * s->count, row_of(s, point, mode->state_env[i]),
@@ -108,9 +108,11 @@ static bool term_row(Sensitivity* s, const SensitivityPoint* point, const ModelT
   double* regs = sensitivity_room(s, &s->regs, model_tangent_room(&term->shape->program, s->count));
   ModelContext context = *eng_flow_context(s->sim);
   context.random = s->trail ? NULL : s->random;
-  bool known = regs && model_term_tangent(term, &context, s->model->numbers, values_of(s, point),
-                                          point->t, &seeds, regs, value, row);
-  if (known && s->trail) trail_term(s, reg, point, term, time != NULL, values_of(s, point));
+  bool known =
+      regs && model_term_tangent(term, &context, s->model->numbers, sensitivity_values(s, point),
+                                 point->t, &seeds, regs, value, row);
+  if (known && s->trail)
+    trail_term(s, reg, point, term, time != NULL, sensitivity_values(s, point));
   return known;
 }
 
@@ -156,7 +158,7 @@ static void start_constants(Sensitivity* s, double* row) {
 static void start_values(Sensitivity* s, double* row) {
   const ModelMode* mode = eng_mode(s->sim);
   const double* env = eng_env_states(s->sim);
-  bool constrained = mode->implicit && mode->implicit->constraint_count;
+  bool constrained = sensitivity_is_constrained(mode);
   for (uint32_t i = 0; i < s->model->start_count; i++) {
     const ModelStart* start = &s->model->starts[i];
     const ModelVar* var = &s->model->vars[start->var];

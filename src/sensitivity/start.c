@@ -40,37 +40,13 @@ static Release release_of(const Sensitivity* s, uint32_t place) {
 
 static bool linearise(Sensitivity* s, Constraints* l, double* x, double* rows) {
   const ModelMode* mode = s->after.mode;
-  const ModelProgram* program = &l->im->constraint;
-  size_t outputs = program->output_count;
   for (uint32_t i = 0; i < l->n; i++) {
     uint32_t place = mode->state_env[i];
     x[i] = s->after.env[place];
     memcpy(rows + (size_t)i * l->count, s->after.d + (size_t)place * l->count,
            l->count * sizeof *rows);
   }
-  double* out = sensitivity_room(s, &s->shifted, outputs * (1 + (size_t)l->count));
-  double* regs = sensitivity_room(s, &s->regs, model_tangent_room(program, l->count));
-  ModelSeeds seeds = sensitivity_seeds(s, l->count, 0);
-  seeds.states = rows;
-  seeds.env = s->after.d;
-  if (!out || !regs ||
-      !model_program_tangent(program, eng_flow_context(s->sim), s->after.env, s->after.t, x, &seeds,
-                             regs, out, out + outputs)) {
-    return false;
-  }
-  memset(l->matrix, 0, (size_t)l->c * l->n * sizeof *l->matrix);
-  memset(l->size, 0, l->c * sizeof *l->size);
-  memcpy(l->left, out + outputs, (size_t)l->c * l->count * sizeof *l->left);
-  for (uint32_t i = 0; i < l->im->constraint_entry_count; i++) {
-    const ModelEntry* entry = &l->im->constraint_entries[i];
-    double value = out[entry->reg];
-    l->matrix[(size_t)entry->row * l->n + entry->column] += value;
-    for (uint32_t k = 0; k < l->count; k++) {
-      double part = fabs(value * rows[(size_t)entry->column * l->count + k]);
-      l->size[entry->row] = fmax(l->size[entry->row], fmax(part, fabs(value)));
-    }
-  }
-  return true;
+  return sensitivity_constraints(s, &s->after, x, rows, l->matrix, l->left, l->size);
 }
 
 static void swap_rows(const Constraints* l, uint32_t a, uint32_t b) {

@@ -393,12 +393,14 @@ SltStatus sensitivity_stretch(Sensitivity* s, double until) {
   if (s->gap) return SLT_OK;
   const ModelMode* mode = eng_mode(s->sim);
   EngMotion motion = eng_motion(s->sim);
+  bool constrained = sensitivity_is_constrained(mode);
   if (s->open) sensitivity_take_over(s);
   if (motion == ENG_MOTION_CONTACT) sensitivity_lose(s, "a closed contact");
   if (motion == ENG_MOTION_SLIDING && s->model->delay_count) {
     sensitivity_lose(s, "a delay while sliding");
   }
   if (motion == ENG_MOTION_SLIDING && s->trail) sensitivity_lose(s, "sliding, on the way back");
+  if (constrained && s->trail) sensitivity_lose(s, "constraints of the states, on the way back");
   if (s->gap || !(until > s->now.t) || !make_stretch(s, until)) return SLT_OK;
   double* x = node_states(s);
   if (!x) return SLT_OK;
@@ -406,6 +408,8 @@ SltStatus sensitivity_stretch(Sensitivity* s, double until) {
   bool direct = motion == ENG_MOTION_MODE && mode->state_count <= SENSITIVITY_DIRECT;
   bool good = mode->state_count == 0 || s->count == 0 ||
               (direct ? solve_direct(s, x) : solve_iterated(s, x));
+  if (good && s->count && constrained)
+    good = sensitivity_project(s, x + (size_t)(NODES - 1) * s->stretch.n);
   if (!good) sensitivity_lose(s, "motion whose flow has no derivative that is known");
   size_t size = (size_t)s->stretch.n * s->count;
   for (uint32_t i = 0; i < s->stretch.n; i++) {

@@ -172,6 +172,15 @@ class Contact(CliCase):
         records = [json.loads(line) for line in self.read("events.jsonl").splitlines()]
         return rows, records, result.err
 
+    def test_carried_as_far_as_the_table_goes(self):
+        """Steps grow where nothing happens: the edge may be anywhere in one, and the bodies go on however it is met."""
+        for method, rtol, edge in itertools.product(("dp54", "dop853"), (1e-3, 1e-6, 1e-12), (1.1, 2.3, 3.0, 3.7)):
+            self.write("t.lisma", f"x' = 1; x(t0) = 0;\ny' = v; y(t0) = 0.2;\nv' = -10; v(t0) = 0;\n"
+                       f"state hit [y <= 0 && v < 0 && x < {edge}] {{ set v = -0.5*v; }} from init, hit;\nexperiment {{ end = 4; }}\n")
+            out = self.good("measure", "t.lisma", "-m", "end(y)", "--method", method, "--rtol", str(rtol), "--atol", str(1e-3*rtol),
+                            "-o", "-").out
+            self.assertAlmostEqual(float(out.split("\n")[1]), -5*(4 - edge)**2, delta=1e-6 + 10*rtol, msg=str((method, rtol, edge)))
+
     def test_a_state_for_what_comes_after(self):
         rows, records, err = self.run_model(USER_REST, "--out", "y,v")
         rest = [r for r in records if r["to"] == "rest"]

@@ -404,6 +404,17 @@ class Threads(Sens):
             self.near(rows["end(x)", name], x.imag/H)
             self.near(rows["end(y)", name], y.imag/H)
 
+    def test_constraints_over_a_long_time(self):
+        # 190 turns: what the rows lose across the constraint must not grow with the square of the time
+        end = "experiment { end = 60; }\n"
+        measures = ("px = end(x)", "py = end(y)")
+        exact = self.sens("const g0 = 9.81, w = 20;\na'' = -g0*sin(a); a(t0) = 0; a'(t0) = w;\nmacro x = sin(a);\nmacro y = -cos(a);\n"
+                          + end, "g0,w", *measures)
+        rows = self.sens("const g0 = 9.81, w = 20;\nx'' = -s*x; x(t0) = 0; x'(t0) = w;\ny'' = -s*y - g0; y(t0) = -1;\n"
+                         "x*x + y*y = 1;\n" + end, "g0,w", *measures)
+        for key, row in exact.items():
+            self.near(rows[key], float(row["derivative"]), 2e-7)
+
     def test_initial_values_without_a_way_beside_them(self):
         rows = self.sens("const l = 1, a = 9.81;\nx'' = -f*x; y'' = -f*y - a; x^2 + y^2 = l^2;\nx(t0) = 0.6; x'(t0) = 0; "
                          "y(t0) = -0.8; y'(t0) = 0;\nexperiment { end = 1; }\n", "l,a", "end(x)")

@@ -546,18 +546,25 @@ void eng_contact_full(EngSim* sim, double t) {
 
 // ---- the end of a contact -----------------------------------------------------------------------
 
-/// How far the relations of the impact's guard besides those that ride are beyond their boundaries:
-/// a ball on a table is carried as far as the table goes. Negative before.
-static double beyond_guard(EngSim* sim, uint32_t contact, double t, const double* x) {
-  const ModelMode* mode = sim->core.mode;
+/// How far the relations of the impact's guard besides those that ride are beyond their boundaries,
+/// at time a with states x, or anywhere in [a, b] of the trial: a ball on a table is carried as far
+/// as the table goes. Negative before.
+static double beyond_guard(EngSim* sim, uint32_t contact, double a, double b, const double* x) {
+  const ModelProgram* p = &sim->core.mode->g_flow;
   const ModelGuard* guard = &sim->model->transitions[sim->contact.closed[contact].transition].guard;
+  EngTrialPart part = {sim, num_dense_theta(sim->stepper, a), num_dense_theta(sim->stepper, b)};
   double beyond = -(double)INFINITY;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
     if (atom->marks.kept_by_contact || !atom->truth || !sim->active.live[guard->atoms[i]]) continue;
-    uint32_t index = eng_atom_place(mode, guard->atoms[i]);
-    if (index == MODEL_NONE) continue;
-    beyond = fmax(beyond, -output_value(sim, &mode->g_flow, sim->programs.g_flow, index, t, x));
+    uint32_t at = eng_atom_place(sim->core.mode, guard->atoms[i]);
+    ModelDual g = {.v = {-(double)INFINITY, 0.0}};  // what cannot be enclosed may be anything
+    if (at == MODEL_NONE) continue;
+    if (x) g.v.lo = output_value(sim, p, sim->programs.g_flow, at, a, x);
+    if (!x)
+      model_program_enclose_output(p, &sim->values.flow_context, sim->programs.dual,
+                                   (ModelInterval){a, b}, eng_enclose_dense, &part, at, &g);
+    beyond = fmax(beyond, -g.v.lo);
   }
   return beyond;
 }
@@ -569,8 +576,8 @@ double eng_contact_end(EngSim* sim, double t, const double* x) {
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     double load = sim->contact.closed[i].load;
     double force = load > 0.0 ? w->rows[i].lambda / load : w->rows[i].lambda;
-    double beyond = beyond_guard(sim, i, t, x);
-    double value = fmax(w->rows[i].carries ? -force - w->slack : -1.0, beyond);
+    double value = w->rows[i].carries ? -force - w->slack : -1.0;
+    value = fmax(value, beyond_guard(sim, i, t, t, x));
     sim->contact.closed[i].lifts = value >= 0.0;
     most = fmax(most, value);
   }
@@ -638,13 +645,14 @@ static bool group_pushes(EngSim* sim, uint32_t group, double t) {
 static bool holds_throughout(EngExit* e, double a, double b) {
   EngSim* sim = e->sim;
   EngContactWork* w = sim->contact.work;
-  if (e->blind || !enclose_flow(sim, a, b)) return false;
+  for (uint32_t i = 0; i < sim->core.contact.count; i++)
+    if (e->blind || !(beyond_guard(sim, i, a, b, NULL) < 0.0)) return false;
+  if (!enclose_flow(sim, a, b)) return false;
   double middle = a + 0.5 * (b - a);
   num_dense_eval(sim->stepper, middle, sim->probe.x);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     if (!eng_contact_direction(sim, i, middle, sim->probe.x)) return false;
     w->rows[i].idle = eng_gap_acceleration(sim, w->rows[i].index, middle, sim->probe.x, NULL);
-    if (beyond_guard(sim, i, a, sim->probe.x) > 0.0) return false;
   }
   for (uint32_t group = 0; group < w->group_count; group++) {
     if (!group_pushes(sim, group, middle)) return false;

@@ -572,9 +572,7 @@ static void take_limit(EngSim* sim, uint32_t contact) {
       eng_gather_states(sim);
       model_program_run(&sim->core.mode->full, &sim->values.flow_context, sim->programs.full,
                         sim->core.t, sim->x, sim->values.full);
-      for (uint32_t i = 0; i < sim->core.mode->full.output_count; i++) {
-        sim->env[sim->core.mode->full_env[i]] = sim->values.full[i];
-      }
+      eng_publish_full(sim);
     }
   }
   for (uint32_t k = 0; k < count; k++) {

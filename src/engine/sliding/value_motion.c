@@ -78,9 +78,7 @@ void eng_value_full(EngSim* sim, double t) {
       value_mix(sim, sim->sliding.motion.full, sim->sliding.motion.full_count,
                 sim->sliding.motion.out, sim->values.full);
     }
-    for (uint32_t i = 0; i < mode->full.output_count; i++) {
-      sim->env[mode->full_env[i]] = sim->values.full[i];
-    }
+    eng_publish_full(sim);
     return;
   }
   if (status >= 0) {
@@ -91,9 +89,7 @@ void eng_value_full(EngSim* sim, double t) {
     model_program_bind(&mode->full, sim->env, regs->full);
     model_program_guess(&mode->full, sim->values.guess, regs->full);
     model_program_run(&mode->full, context, regs->full, t, sim->x, sim->values.full);
-    for (uint32_t i = 0; i < mode->full.output_count; i++) {
-      sim->env[mode->full_env[i]] = sim->values.full[i];
-    }
+    eng_publish_full(sim);
   }
   value_publish_positions(sim);
 }

@@ -539,6 +539,19 @@ SltStatus eng_rebind_mode(EngSim* sim) {
   return sim->core.slide.count ? eng_slide_rebind(sim) : SLT_OK;
 }
 
+void eng_publish_full(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->full.output_count; i++) {
+    sim->env[mode->full_env[i]] = sim->values.full[i];
+  }
+}
+
+static void run_full(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  model_program_run(&mode->full, eng_context(sim), sim->programs.full, t, sim->x, sim->values.full);
+  eng_publish_full(sim);
+}
+
 void eng_evaluate_full(EngSim* sim, double t) {
   sim->core.full_stale = false;
   if (ENG_UNLIKELY(sim->core.slide.count)) {
@@ -546,18 +559,8 @@ void eng_evaluate_full(EngSim* sim, double t) {
     if (ENG_UNLIKELY(sim->core.contact.active)) eng_contact_full(sim, t);
     return;
   }
-  const ModelMode* mode = sim->core.mode;
-  const ModelContext* context = eng_context(sim);
-  model_program_run(&mode->full, context, sim->programs.full, t, sim->x, sim->values.full);
-  for (uint32_t i = 0; i < mode->full.output_count; i++) {
-    sim->env[mode->full_env[i]] = sim->values.full[i];
-  }
+  run_full(sim, t);
   if (ENG_UNLIKELY(sim->core.contact.active)) eng_contact_full(sim, t);
-}
-
-static void run_full(EngSim* sim, double t) {
-  const ModelMode* mode = sim->core.mode;
-  model_program_run(&mode->full, eng_context(sim), sim->programs.full, t, sim->x, sim->values.full);
 }
 
 void eng_evaluate_row(EngSim* sim) {
@@ -571,15 +574,11 @@ void eng_evaluate_row(EngSim* sim) {
   uint32_t failed = sim->dae.failed;
   eng_states_at(sim, sim->stepper->trial.t);
   run_full(sim, sim->stepper->trial.t);
-  for (uint32_t i = 0; i < mode->full.output_count; i++) {
-    sim->env[mode->full_env[i]] = sim->values.full[i];
-  }
   model_program_guess(&mode->full, sim->env, sim->programs.full);
-  eng_gather_states(sim);
-  run_full(sim, t);
-  for (uint32_t i = 0; i < mode->full.output_count; i++) {
-    sim->env[mode->full_env[i]] = sim->values.full[i];
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x[i] = sim->env[mode->state_env[i]];
   }
+  run_full(sim, t);
   // steps go on with the guesses from their beginning
   model_program_guess(&mode->full, sim->values.guess, sim->programs.full);
   sim->dae.failed = failed;

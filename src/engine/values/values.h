@@ -123,6 +123,8 @@ void eng_gather_states(EngSim* sim);
 void eng_bind_again(EngSim* sim);
 /// Algebraic values and derivatives into the environment, from sim->x at time t.
 void eng_evaluate_full(EngSim* sim, double t);
+/// What the program of that has left in values.full, into the environment.
+void eng_publish_full(EngSim* sim);
 /// The same at the present time for somebody who looks at the values. Inside a step, equations
 /// whose root has moved too far for the guess from the step's beginning get one from its end.
 void eng_evaluate_row(EngSim* sim);
