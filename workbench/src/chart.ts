@@ -71,6 +71,32 @@ export function envelope(rows: Rows, column: number, range: Range, width: number
   return result;
 }
 
+/** A stretch for each column of pixels; equal ones side by side are filled as one. */
+class Bars {
+  private readonly from: Float64Array;
+  private readonly to: Float64Array;
+
+  constructor(width: number) {
+    this.from = new Float64Array(width).fill(NaN);
+    this.to = new Float64Array(width);
+  }
+
+  set(x: number, from: number, to: number): void {
+    this.from[x] = from;
+    this.to[x] = to;
+  }
+
+  fill(context: CanvasRenderingContext2D): void {
+    const { from, to } = this;
+    for (let x = 0, end = 0; x < from.length; x = end) {
+      end = x + 1;
+      if (Number.isNaN(from[x])) continue;
+      while (end < from.length && from[end] === from[x] && to[end] === to[x]) end++;
+      context.fillRect(LEFT + x, from[x], end - x, to[x] - from[x]);
+    }
+  }
+}
+
 /** A quantity of a run in a chart. */
 interface Curve {
   run: Run;
@@ -112,6 +138,7 @@ export class Chart {
   y: Range = { from: 0, to: 1 };
   private width = 0;
   private height = 0;
+  private inSight = true;
 
   constructor(
     private readonly host: ChartHost,
@@ -256,14 +283,17 @@ export class Chart {
     this.y = { from: low - pad, to: high + pad };
   }
 
-  /** Ask the browser for its size: for all charts before any is drawn, or the page is laid out anew for each of them. */
-  measure(): void {
+  /** Ask the browser for its size: for all charts before any is drawn, or the page is laid out anew for each of them. `window`: what
+   * can be seen of the page; a chart outside of it is not drawn. */
+  measure(window?: DOMRect): void {
     const box = this.canvas.getBoundingClientRect();
     this.width = Math.max(120, Math.round(box.width));
     this.height = Math.max(70, Math.round(box.height));
+    this.inSight = !window || (box.bottom > window.top && box.top < window.bottom);
   }
 
   draw(theme: Theme, last: boolean): void {
+    if (!this.inSight) return;
     const scale = window.devicePixelRatio || 1;
     if (this.canvas.width !== this.width * scale || this.canvas.height !== this.height * scale) {
       this.canvas.width = this.width * scale;
@@ -320,13 +350,12 @@ export class Chart {
     context.textAlign = "right";
     context.textBaseline = "middle";
     const levels = this.log ? logTicks(this.y) : levelTicks(this.y, this.height / 34);
+    context.beginPath();
     for (const value of levels) {
       const y = Math.round(this.py(value)) + 0.5;
       if (y < TOP - 1 || y > bottom + 1) continue;
-      context.beginPath();
       context.moveTo(LEFT, y);
       context.lineTo(this.width - RIGHT, y);
-      context.stroke();
       context.fillText(tickText(value, levels), LEFT - 7, y);
     }
     context.textAlign = "center";
@@ -334,15 +363,14 @@ export class Chart {
     const times = ticks(across.from, across.to, (this.width - LEFT - RIGHT) / 90);
     for (const t of times) {
       const x = Math.round(this.px(t, across)) + 0.5;
-      context.beginPath();
       context.moveTo(x, TOP);
       context.lineTo(x, bottom);
-      context.stroke();
       if (!labels) continue;
       const text = tickText(t, times);
       const half = context.measureText(text).width / 2;
       context.fillText(text, Math.min(x, this.width - half - 1), bottom + 10);
     }
+    context.stroke();
   }
 
   private drawCurve(context: CanvasRenderingContext2D, curve: Curve, range: Range): void {
@@ -402,33 +430,43 @@ export class Chart {
     context.restore();
   }
 
-  /** From the lowest to the highest row of each pixel, joined to the one before. Upright rectangles are what canvases are fastest
-   * at: a line through all of it takes fifty times as long. High ones are half transparent: other curves run behind them. */
+  /** From the lowest to the highest row of each pixel, joined to the one before. Upright rectangles on whole pixels are what canvases
+   * are fastest at: a line through all of it takes fifty times as long. High ones are half transparent: other curves run behind them. */
   private drawEnvelope(context: CanvasRenderingContext2D, curve: Curve, range: Range, inner: number): void {
     const extremes = envelope(curve.rows, curve.column, range, inner);
     const alpha = context.globalAlpha;
+    const [body, top, bottom] = [new Bars(inner), new Bars(inner), new Bars(inner)];
     let before = { x: NaN, top: NaN, bottom: NaN };
+    context.beginPath();
     for (let x = 0; x < inner; x++) {
       const low = extremes[2 * x];
       if (Number.isNaN(low)) continue;
-      const top = this.py(extremes[2 * x + 1]);
-      const bottom = Math.max(this.py(low), top + 1);
+      let [highest, lowest] = [this.py(extremes[2 * x + 1]), this.py(low)];
+      if (lowest - highest < 1) highest = (highest + lowest - 1) / 2;
+      highest = Math.round(highest);
+      lowest = Math.max(Math.round(lowest), highest + 1);
       const joined = before.x === x - 1;
-      const from = joined ? Math.min(top, before.bottom) : top;
-      const to = joined ? Math.max(bottom, before.top) : bottom;
-      context.globalAlpha = alpha * (to - from > 4 ? 0.5 : 1);
-      context.fillRect(LEFT + x, from, 1, to - from);
-      context.globalAlpha = alpha;
-      context.fillRect(LEFT + x, top, 1, 1);
-      context.fillRect(LEFT + x, bottom - 1, 1, 1);
-      if (!joined && !Number.isNaN(before.x)) {
-        context.beginPath();
-        context.moveTo(LEFT + before.x + 0.5, (before.top + before.bottom) / 2);
-        context.lineTo(LEFT + x + 0.5, (top + bottom) / 2);
-        context.stroke();
+      const from = joined ? Math.min(highest, before.bottom) : highest;
+      const to = joined ? Math.max(lowest, before.top) : lowest;
+      if (to - from > 4) {
+        body.set(x, from, to);
+        top.set(x, highest, highest + 1);
+        bottom.set(x, lowest - 1, lowest);
+      } else {
+        top.set(x, from, to);
       }
-      before = { x, top, bottom };
+      if (!joined && !Number.isNaN(before.x)) {
+        context.moveTo(LEFT + before.x + 0.5, (before.top + before.bottom) / 2);
+        context.lineTo(LEFT + x + 0.5, (highest + lowest) / 2);
+      }
+      before = { x, top: highest, bottom: lowest };
     }
+    context.stroke();
+    context.globalAlpha = alpha * 0.5;
+    body.fill(context);
+    context.globalAlpha = alpha;
+    top.fill(context);
+    bottom.fill(context);
   }
 
   /** Over another quantity: points that would fall onto the one before are left out, and of many points those on pixels
@@ -539,7 +577,8 @@ export class Chart {
       const value = chip.querySelector(".value");
       const t = this.host.cursor ?? run?.t ?? 0;
       if (!value) continue;
-      value.textContent = run && column >= 0 ? shortBeside(this.rowsOf(run).valueAt(column, t), run.rows.columns[column].size()) : "";
+      const text = run && column >= 0 ? shortBeside(this.rowsOf(run).valueAt(column, t), run.rows.columns[column].size()) : "";
+      if (value.textContent !== text) value.textContent = text; // or the page is laid out anew
     }
   }
 

@@ -258,14 +258,15 @@ export abstract class Desk extends Board implements Listener, LookingHost {
     requestAnimationFrame(() => this.drawNow());
   }
 
-  /** Everything that moves; how long it took, in ms. */
-  drawNow(): number {
+  /** Everything that moves and is in sight, `wholly`: or not; how long it took, in ms. */
+  drawNow(wholly = false): number {
     const begun = performance.now();
     this.dirty = false;
     const theme = readTheme();
     this.showVariables();
     this.bands.draw(this.run, this.range, this.cursor);
-    for (const chart of this.charts) chart.measure();
+    const sight = wholly ? undefined : byId("charts").getBoundingClientRect();
+    for (const chart of this.charts) chart.measure(sight);
     this.charts.forEach((chart, i) => chart.draw(theme, i === this.charts.length - 1));
     if (!byId("stage").hidden) this.drawing.draw();
     if (this.run) this.parameters.gauge(this.run, this.cursor ?? this.run.t);

@@ -12,6 +12,7 @@ export interface ExportHost {
   readonly modelName: string;
   readonly modelText: string;
   readonly shownCharts: Chart[];
+  drawNow(wholly: boolean): void;
   settings(): object; // of the present run, for the engine
   command(): string;
   readonly isSaved: boolean;
@@ -61,6 +62,7 @@ export class Exporter {
   }
 
   private picture(name: string): void {
+    this.host.drawNow(true);
     const canvases = this.host.shownCharts.map((c) => c.canvas);
     const whole = document.createElement("canvas");
     whole.width = Math.max(...canvases.map((c) => c.width));

@@ -316,6 +316,7 @@ export class Workbench extends Desk {
   private listen(): void {
     addEventListener("keydown", (event) => this.onKey(event));
     addEventListener("resize", () => this.changed());
+    byId("charts").addEventListener("scroll", () => this.changed());
     addEventListener("pagehide", () => this.model.keepDraft());
     addEventListener("beforeunload", () => this.model.keepDraft());
     new ResizeObserver(() => this.changed()).observe(byId("charts"));

@@ -887,16 +887,28 @@ experiment { end = 10; every = 1e-5; }
     }
     const { charts } = await bench.until((look) => look.charts.flat().length === 10);
     assert.equal(charts.flat().length, 10);
-    const times = await bench.page.evaluate(() => {
-      const times = [];
-      for (let i = 0; i < 120; i++) {
+    // all ten in sight; the processor's time does not depend on what else the machine does
+    await bench.page.setViewportSize({ width: 1280, height: 1900 });
+    await bench.page.locator("#panel-splitter").focus();
+    for (let i = 0; i < 12; i++) await bench.page.keyboard.press("ArrowDown");
+    const session = await bench.page.context().newCDPSession(bench.page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+    const spent = async () => (await session.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+    const FRAMES = 120;
+    const draw = (frames) => bench.page.evaluate(async (frames) => {
+      for (let i = 0; i < frames; i++) {
         const span = 10 * 0.97 ** i;
         window.saltus.zoom(Math.sin(i) + 5 - span / 2, Math.sin(i) + 5 + span / 2);
-        times.push(window.saltus.frame());
+        await new Promise((resolve) => requestAnimationFrame(resolve));
       }
-      return times.slice(5).sort((a, b) => a - b);
-    });
-    console.log(`  a million rows in ten channels: a frame takes ${times[57].toFixed(1)} ms, the fastest ${times[0].toFixed(1)} ms, 95 of 100 at most ${times[109].toFixed(1)} ms`);
+    }, frames);
+    await draw(30);
+    const before = await spent();
+    await draw(FRAMES);
+    const each = ((await spent()) - before) / FRAMES;
+    console.log(`  a million rows in ten channels: ${each.toFixed(1)} ms of the processor for a frame`);
+    assert.ok(each < 1000 / 60, `${each} ms for a frame`);
+    await bench.page.setViewportSize({ width: 1280, height: 800 });
   },
 
   async looks(bench) {
@@ -947,7 +959,8 @@ function envelopes({ zooms, names }) {
   };
   proto.fillRect = function (x, y, w, h) {
     of(this).marks.push([x, w]);
-    of(this).pieces.push([x + w / 2, y, x + w / 2, y + h, this.fillStyle]);
+    const step = Math.min(1, w);
+    for (let at = x + step / 2; at < x + w; at += step) of(this).pieces.push([at, y, at, y + h, this.fillStyle]);
     fillRect.call(this, x, y, w, h);
   };
   /** Lowest and highest of a line in each pixel column. */
