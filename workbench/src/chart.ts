@@ -124,6 +124,8 @@ export interface ChartHost {
   rearranged?(): void;
   /** Take the run to a time. */
   goTo?(t: number): void;
+  /** The pointer is over no chart any more. */
+  pointerLeft?(): void;
 }
 
 /** One chart: its quantities, its axes. */
@@ -371,6 +373,10 @@ export class Chart {
       context.fillText(text, Math.min(x, this.width - half - 1), bottom + 10);
     }
     context.stroke();
+    if (this.x === null) return;
+    const unit = this.host.run?.quantities.find((q) => q.name === this.x)?.unit;
+    context.textAlign = "right";
+    context.fillText(unit ? `${this.x}, ${unit}` : this.x, this.width - RIGHT - 4, bottom - 14);
   }
 
   private drawCurve(context: CanvasRenderingContext2D, curve: Curve, range: Range): void {
@@ -630,6 +636,7 @@ export class Chart {
       }
       grabbed = null;
     });
+    canvas.addEventListener("pointerleave", () => this.host.pointerLeft?.());
     canvas.addEventListener("dblclick", () => this.host.zoom({ from: -Infinity, to: Infinity }));
     canvas.addEventListener("keydown", (event) => this.onKey(event));
     this.element.addEventListener("dragover", (event) => {

@@ -117,7 +117,13 @@ export abstract class Desk extends Board implements Listener, LookingHost {
   }
 
   protected playOrPause(): void {
+    if (!this.session.isPlaying) this.setCursor(null); // what goes on is looked at
     void (this.session.isPlaying ? this.session.pause() : this.session.play());
+  }
+
+  /** In a run that goes on the drawing and the values follow it again. */
+  pointerLeft(): void {
+    if (this.session.isPlaying) this.setCursor(null);
   }
 
   /** The run stands at this time, and values can be changed there. */
@@ -165,7 +171,7 @@ export abstract class Desk extends Board implements Listener, LookingHost {
   looksNow(): { path: string; look: Look; usual: boolean } | null {
     const run = this.run;
     if (!run || !this.path || run.model.path !== this.path || this.wanted) return null;
-    return { path: this.path, usual: this.hasUsualCharts(run), look: { set: { ...this.session.set }, until: this.session.until, charts: this.chartViews(), kept: [...this.kept] } };
+    return { path: this.path, usual: this.hasUsualCharts(run), look: { set: { ...this.session.set }, until: this.session.until, changes: run.changes, charts: this.chartViews(), kept: [...this.kept] } };
   }
 
   /** Take back, or make again, what was set, shown and kept. */

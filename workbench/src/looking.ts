@@ -5,13 +5,14 @@
 import { ChartView } from "./board";
 import { quiet } from "./dom";
 import { History } from "./history";
-import { Run, Settings, Values } from "./session";
+import { Change, Run, Settings, Values } from "./session";
 import { Store } from "./store";
 
 /** As it is stored: kept runs are made anew from their settings. */
 export interface View {
   set: Values;
   until: number | null;
+  changes?: Change[]; // made while the run went on
   charts: ChartView[];
   kept: Settings[];
 }
@@ -20,6 +21,7 @@ export interface View {
 export interface Look {
   set: Values;
   until: number | null;
+  changes: Change[];
   charts: ChartView[];
   kept: Run[];
 }
@@ -65,8 +67,8 @@ export class Looking {
     const { path, look, usual } = now;
     this.history.note(look);
     const kept = look.kept.map(settingsOf);
-    const plain = Object.keys(look.set).length === 0 && look.until === null && kept.length === 0 && usual;
+    const plain = Object.keys(look.set).length === 0 && look.until === null && look.changes.length === 0 && kept.length === 0 && usual;
     if (plain) this.store.dropView(path);
-    else this.store.keepView(path, { set: look.set, until: look.until, charts: look.charts, kept } satisfies View);
+    else this.store.keepView(path, { ...look, kept } satisfies View);
   });
 }

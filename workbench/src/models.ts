@@ -13,6 +13,8 @@ export interface ModelsHost {
   upload(): void;
 }
 
+const FIRST = ["ball.lisma", "dae/fragile_pendulum.lisma", "rules/hoop.rules.md", "stick_slip.lisma", "water_tanks.lisma", "pong.lisma"];
+
 interface Template {
   name: string;
   file: string;
@@ -178,11 +180,18 @@ export class ModelMenu {
     action();
   }
 
+  /** Models that show most with least, before the whole gallery. */
+  private firstOnes(entries: Entry[]): HTMLElement[] {
+    const found = FIRST.map((path) => entries.find((e) => e.path === `gallery/${path}`)).filter((e) => e !== undefined);
+    return found.length ? [make("h3", {}, say("Good to begin with")), ...found.map((e) => this.item(e))] : [];
+  }
+
   private fill(list: HTMLElement, entries: Entry[], text: string): void {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     list.replaceChildren();
     for (const [place, heading] of [["own", "My models"], ["folder", "Folder"], ["gallery", "Gallery"]] as const) {
       const found = entries.filter((e) => e.place === place && words.every((w) => `${e.path} ${e.title}`.toLowerCase().includes(w)));
+      if (place === "gallery" && !words.length) list.append(...this.firstOnes(found));
       if (!found.length) continue;
       // the gallery by its subjects, in the order of its list
       const groups = new Map<string, Entry[]>();

@@ -58,7 +58,7 @@ export class Toolbar {
     });
     const speed = make("select", { id: "speed", title: say("speed"), "aria-label": say("speed"), change: () => (this.session.speed = Number(speed.value)) });
     for (const k of SPEEDS) {
-      speed.append(make("option", { value: k, selected: k === this.session.speed }, k === Infinity ? say("as fast as it goes") : `${k}×`));
+      speed.append(make("option", { value: k, selected: k === this.session.speed, title: k === Infinity ? say("as fast as it goes") : null }, k === Infinity ? say("max") : `${k}×`));
     }
     byId("run-controls").replaceChildren(
       this.button("run", `▶ ${say("Run")}`, "Ctrl+Enter", "main"),

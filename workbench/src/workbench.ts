@@ -113,9 +113,10 @@ export class Workbench extends Desk {
       if (shared) {
         history.replaceState(null, "", location.pathname + location.search);
         this.session.until = shared.until;
-        await this.showModel(shared.path, shared.text, "", true, () => {
+        await this.showModel(this.placeOfLinked(shared.path, shared.text), shared.text, "", true, () => {
           Object.assign(this.session.set, shared.set);
         });
+        this.keepFresh();
         if (shared.changes.length) await this.session.replay(shared.changes);
         return;
       }
@@ -124,6 +125,15 @@ export class Workbench extends Desk {
     }
     const last = lasting.get("saltus.last") ?? firstGiven() ?? FIRST_MODEL;
     await this.open(last).catch(() => this.open(FIRST_MODEL));
+  }
+
+  /** A name under which a model of a link takes the place of no other one that is not saved. */
+  private placeOfLinked(path: string, text: string): string {
+    for (let n = 1; ; n++) {
+      const place = n === 1 ? path : path.replace("linked.", `linked.${n}.`);
+      const draft = this.store.draft(place);
+      if (draft === null || draft === text) return place;
+    }
   }
 
   async open(path: string): Promise<void> {
@@ -141,6 +151,7 @@ export class Workbench extends Desk {
     await this.showModel(path, restored ? draft : opened.text, opened.version, false, view ? () => this.restore(view) : undefined);
     if (turn !== this.opening - 1) return;
     this.model.differsFrom(opened.text);
+    if (Array.isArray(view?.changes) && view.changes.length) await this.session.replay(view.changes);
     if (restored) this.toast(say("Unsaved work was restored."));
   }
 
@@ -412,6 +423,11 @@ export class Workbench extends Desk {
 
   private async showFresh(path: string, text: string): Promise<void> {
     await this.showModel(path, text, "", false);
+    this.keepFresh();
+  }
+
+  /** What is shown is nowhere else: it is to survive a reload. */
+  private keepFresh(): void {
     this.model.differsFrom("");
     this.model.keepDraft();
   }
@@ -494,6 +510,7 @@ export class Workbench extends Desk {
       messages: this.editor.diagnostics.map((d) => d.message),
       charts: this.charts.map((c) => c.names),
       range: this.range,
+      cursor: this.cursor,
       playing: this.session.isPlaying,
       kept: this.kept.length,
       experiment: this.experiments.look(),

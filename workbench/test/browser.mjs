@@ -149,13 +149,45 @@ const tests = {
     await bench.until((look) => look.text.includes('gravty'));
   },
 
+  async the_editor_knows_the_language(bench) {
+    const { page } = bench;
+    const text = "const speed = 3; // of the belt\nx' = speed;  x(t0)=1;\ny = 2*speed;\nexperiment { end = 2; }\n";
+    await bench.write(text);
+    await bench.until((look) => look.t === 2 && look.last.y === 6);
+    const word = page.locator(".cm-line >> nth=2");
+    const box = await word.boundingBox();
+    // the word speed in line 3: about the seventh of its characters
+    await page.mouse.move(box.x + 6 + 7.5 * 7.8, box.y + box.height / 2);
+    await page.waitForSelector(".cm-tooltip .hover");
+    assert.match(await page.textContent(".cm-tooltip .hover"), /speed/);
+    await page.mouse.click(box.x + 6 + 7.5 * 7.8, box.y + box.height / 2);
+    await page.keyboard.press("F12");
+    await page.waitForFunction(() => document.querySelector(".cm-activeLine")?.textContent.startsWith("const speed"));
+    await page.keyboard.press("F2");
+    await page.fill("dialog input", "pace");
+    await page.keyboard.press("Enter");
+    await bench.until((look, t) => look.text === t, text.replaceAll("speed", "pace"));
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("z = pa");
+    await page.keyboard.press("Control+Space");
+    await page.waitForSelector(".cm-tooltip-autocomplete >> text=pace");
+    await page.waitForTimeout(120); // a list that has just come takes no keys
+    await page.keyboard.press("Enter");
+    await page.keyboard.type(";");
+    await bench.until((look) => look.text.includes("z = pace;") && look.last.z === 3);
+    await page.keyboard.press("Shift+Alt+F");
+    await bench.until((look) => look.text.includes("x(t0) = 1;"));
+  },
+
   async steps_through_events_and_back(bench) {
     await bench.open("fragile_pendulum.lisma");
     const whole = await bench.look();
+    await bench.page.click(".event >> nth=1"); // the cursor stands there
     await bench.page.click("#live");
     await bench.until((look) => look.playing);
     await bench.page.click("#live");
-    await bench.until((look) => !look.playing);
+    const paused = await bench.until((look) => !look.playing);
+    assert.equal(paused.cursor, null, "what goes on is looked at");
     const first = whole.events.find((e) => e.t > 0);
     await bench.page.click("#next");
     const there = await bench.until((look, t) => look.t === t, first.t);
@@ -180,6 +212,11 @@ const tests = {
     await bench.page.selectOption("#speed", "100");
     await bench.page.click("#live");
     const live = await bench.until((look) => look.state === 'done' && !look.playing);
+    // what was changed comes back with the model, too
+    await bench.page.waitForTimeout(400);
+    await bench.page.reload();
+    const again = await bench.until((look) => look.state === "done" && look.changes.length === 1);
+    assert.deepEqual(again.last, live.last);
     // a link holds the model and the changes: on another page it gives the same bits
     const link = await bench.page.evaluate(async () => {
       let copied = "";
@@ -192,6 +229,10 @@ const tests = {
     const replayed = await other.until((look) => look.state === 'done' && look.changes.length === 1);
     assert.deepEqual(replayed.last, live.last);
     assert.deepEqual(replayed.events.map((e) => e.t), live.events.map((e) => e.t));
+    await other.page.waitForTimeout(500);
+    await other.page.reload(); // the address has lost its fragment
+    const kept = await other.until((look) => look.state === "done" && look.changes.length === 1);
+    assert.deepEqual(kept.last, live.last);
     if (bench.form.name === "serve") {
       // and so does the command line
       const folder = mkdtempSync(join(tmpdir(), "saltus-replay-"));
@@ -284,6 +325,23 @@ const tests = {
     await bench.picture(`${bench.form.name}-compare`);
     await bench.page.click(".runs li button");
     await bench.until((look) => look.kept === 0);
+  },
+
+  async conditions_of_tables_are_an_automaton(bench) {
+    await bench.open("hoop.rules.md");
+    await bench.page.click("#panel-tabs >> text=Automata");
+    await bench.page.waitForSelector("#panel rect[data-state]");
+    const lit = () => bench.page.locator("#panel rect.now").evaluateAll((all) => all.map((e) => e.dataset.state));
+    assert.equal(await bench.page.locator("#panel rect[data-state]").count(), 3);
+    const size = await bench.page.locator("#panel text", { hasText: "none" }).first().evaluate((e) => e.getBoundingClientRect().height);
+    assert.ok(size > 10, `letters ${size} pixels high`);
+    for (const state of ["h < R \u2227 braking", "h < R \u2227 speed-up", "none"]) {
+      await bench.page.keyboard.press("Alt+ArrowRight");
+      await bench.page.keyboard.press("Alt+ArrowRight"); // two conditions turn in each instant
+      await bench.page.waitForFunction((s) => document.querySelector("#panel rect.now")?.dataset.state === s, state);
+    }
+    assert.deepEqual(await lit(), ["none"]);
+    await bench.picture(`${bench.form.name}-automata`);
   },
 
   async draws_the_model_and_is_controlled(bench) {
