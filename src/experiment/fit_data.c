@@ -183,19 +183,31 @@ static SltStatus check_columns(const Fit* fit, SltSim* sim, SltProblem* problem)
   return SLT_OK;
 }
 
-/// What is to be found cannot have been set while something was measured.
+/// What was set while something was measured is a constant, and not to be found.
+static SltStatus check_setting(const Fit* fit, uint32_t set, const char* name,
+                               SltProblem* problem) {
+  Parameter setting = {0};
+  SLT_TRY(parameter_find(fit->model, str_from_c(name), &setting, problem));
+  bool constant = setting.kind == PARAMETER_CONSTANT;
+  parameter_clear(&setting);
+  if (!constant) {
+    return problem_set(problem, SLT_ERR_ARGUMENT, "give it the value of a constant, and set that",
+                       "`%s` is set for data %u, and is no constant", name, set + 1);
+  }
+  for (uint32_t i = 0; i < fit->n; i++) {
+    const Parameter* p = &fit->parameters[i];
+    if (p->kind != PARAMETER_CONSTANT || strcmp(p->bare, name) != 0) continue;
+    return problem_set(problem, SLT_ERR_ARGUMENT, "leave it out of one of them",
+                       "`%s` is to be found, and is set for data %u", name, set + 1);
+  }
+  return SLT_OK;
+}
+
 static SltStatus check_settings(const Fit* fit, SltProblem* problem) {
   for (uint32_t s = 0; s < fit->set_count; s++) {
     const SltFitData* data = fit->sets[s].data;
-    for (uint32_t k = 0; k < data->setting_count; k++) {
-      for (uint32_t i = 0; i < fit->n; i++) {
-        const Parameter* p = &fit->parameters[i];
-        bool same = p->kind == PARAMETER_CONSTANT && strcmp(p->bare, data->settings[k].name) == 0;
-        if (!same) continue;
-        return problem_set(problem, SLT_ERR_ARGUMENT, "leave it out of one of them",
-                           "`%s` is to be found, and is set for data %u", p->bare, s + 1);
-      }
-    }
+    for (uint32_t k = 0; k < data->setting_count; k++)
+      SLT_TRY(check_setting(fit, s, data->settings[k].name, problem));
   }
   return SLT_OK;
 }

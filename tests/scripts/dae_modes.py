@@ -30,6 +30,18 @@ class ModeCase(cli_case.CliCase):
         return result.err
 
 
+class Guesses(ModeCase):
+    def test_speeds_that_are_zero_beside_a_guess(self):
+        """What rounding leaves of a speed of zero is no size of it: a damped pendulum starts from any guess below."""
+        for force in (0, 3):
+            for damping in (0, 0.1, 0.5):
+                for guess in (-1.99, -1.9, -1.7, -1, -3):
+                    rows, _, _ = self.run_text(f"const F = {force}, c = {damping}, l = 2;\nx'' = -f*x - c*x' + F;\n"
+                                               "y'' = -f*y - 9.81 - c*y';\nx^2 + y^2 = l^2;\n"
+                                               f"x(t0) = 0.3; x'(t0) = 0; y(t0) ~= {guess};\nexperiment {{ end = 0.01; }}\n")
+                    self.assertAlmostEqual(rows[0]["y"], -math.sqrt(4 - 0.09), delta=1e-12)
+
+
 class Undetermined(ModeCase):
     SUM = ("x' = 1; x(t0) = 0;\ny + z = x;\ne: z = 2*x;\n"
            "state b [time >= 1] { delete e; } from init;\nstate c [time >= 2] {} from b;\n"

@@ -245,8 +245,10 @@ class Fit(Experiment):
         for words, says in ((("--data", "early.csv", "--params", "k"), "before the run begins"),
                             (("--data", "d.csv", "--params", "k,k"), "`k` is there twice"),
                             (("--data", "d.csv,k=3", "--params", "k"), "is set for data 1"),
+                            (("--data", "d.csv,x(t0)=3", "--params", "k"), "is no constant"),
                             (("--data", "d.csv", "--params", "seed"), "nothing depends smoothly on a seed")):
             self.fails(2, "fit", "m.lisma", *words, says=says)
+        self.fails(1, "fit", "m.lisma", "--data", "d.csv,x00=3", "--params", "k", says="did you mean x0?")
         self.fails(2, "sens", "m.lisma", "--params", "d,d", "-m", "end(x)", says="`d` is there twice")
         # rows before the run have nothing to be compared with
         self.write("both.csv", self.read("d.csv").replace("x,unknown\n", "x,unknown\n-1.0,55,7\n", 1))

@@ -135,9 +135,8 @@ static Mobility event_mobility(const EngSim* sim, const ModelQuantity* quantity)
 }
 
 static void release_tops(Settle* s) {
-  for (uint32_t j = 0; j < s->q; j++) {
+  for (uint32_t j = 0; j < s->q; j++)
     s->moves[j] = s->mobility[j] == MOVE_TOP;
-  }
 }
 
 /// Release quantities up to a mobility that hang together with equations that do not hold. False
@@ -146,9 +145,8 @@ static bool release(Settle* s, Mobility limit, double tolerance) {
   const ModelImplicit* im = s->im;
   uint8_t* reached = (uint8_t*)s->trial;
   bool more = false;
-  for (uint32_t i = 0; i < s->r; i++) {
+  for (uint32_t i = 0; i < s->r; i++)
     reached[i] = !(s->distance[i] <= tolerance);
-  }
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t k = 0; k < im->system_entry_count; k++) {
@@ -193,10 +191,12 @@ static double settle_residual(EngSim* sim, Settle* s, const double* value) {
   return sqrt(sum);
 }
 
-/// Take over a trial; scales grow with the values.
+/// Take over a trial; scales grow with the values. What rounding leaves of a zero is no value: it
+/// would be taken for a scale the next time.
 static void take_trial(Settle* s) {
   for (uint32_t j = 0; j < s->q; j++) {
-    s->value[j] = s->trial[j];
+    bool zero = s->moves[j] && fabs(s->trial[j]) <= DBL_EPSILON * s->scale[j];
+    s->value[j] = zero ? 0.0 : s->trial[j];
     s->scale[j] = fmax(s->scale[j], fabs(s->trial[j]));
   }
 }
