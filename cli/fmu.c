@@ -285,10 +285,8 @@ static int choose_run(FmuJob* job, FmuRun* run) {
     return CLI_MODEL;
   }
   double start = !isnan(job->from) ? job->from : !isnan(d->start) ? d->start : 0.0;
-  double stop = !isnan(job->until) ? job->until : !isnan(d->stop) ? d->stop : start + 10.0;
-  double every = !isnan(job->every) ? job->every
-                 : !isnan(d->step)  ? d->step
-                                    : (stop - start) / ROWS;
+  double stop = !isnan(job->until) ? job->until : isfinite(d->stop) ? d->stop : start + 10.0;
+  double every = !isnan(job->every) ? job->every : d->step > 0.0 ? d->step : (stop - start) / ROWS;
   if (!(stop > start) || !(every > 0.0) || (stop - start) / every > 1e9) {
     cli_error("the run would have no time, or too many rows");
     return CLI_USAGE;
@@ -297,9 +295,9 @@ static int choose_run(FmuJob* job, FmuRun* run) {
                   .start = start,
                   .stop = stop,
                   .every = every,
-                  .tolerance = !isnan(job->rtol)      ? job->rtol
-                               : !isnan(d->tolerance) ? d->tolerance
-                                                      : 1e-6,
+                  .tolerance = !isnan(job->rtol)    ? job->rtol
+                               : d->tolerance > 0.0 ? d->tolerance
+                                                    : 1e-6,
                   .settings = job->sets,
                   .setting_count = job->settings.count,
                   .inputs = job->input_table ? &job->inputs : NULL};
@@ -312,6 +310,8 @@ typedef enum Tag { TAG_ROW = 'R', TAG_END = 'E' } Tag;
 
 typedef struct Ending {
   FmuSummary summary;
+  uint32_t lost;  // column from 1 that was the first to have no number, 0 for none
+  double lost_at;
   bool good;
   char problem[1000];
 } Ending;
@@ -320,6 +320,8 @@ typedef struct Child {
   const FmuJob* job;
   int to;
   double* row;
+  uint32_t lost;
+  double lost_at;
 } Child;
 
 static bool send_all(int to, const void* data, size_t length) {
@@ -338,8 +340,14 @@ static bool send_row(void* user, Foreign* foreign, double t) {
   Child* child = user;
   char tag = TAG_ROW;
   child->row[0] = t;
-  return foreign_get(foreign, child->job->columns, child->job->column_count, child->row + 1) &&
-         send_all(child->to, &tag, 1) &&
+  if (!foreign_get(foreign, child->job->columns, child->job->column_count, child->row + 1))
+    return false;
+  for (uint32_t i = 1; i <= child->job->column_count && !child->lost; i++) {
+    if (!isnan(child->row[i])) continue;
+    child->lost = i;
+    child->lost_at = t;
+  }
+  return send_all(child->to, &tag, 1) &&
          send_all(child->to, child->row, (child->job->column_count + 1u) * sizeof(double));
 }
 
@@ -370,6 +378,8 @@ static void be_child(const FmuJob* job, FmuRun run, int to) {
     end.good = fmu_simulate(&foreign, &run, &end.summary);
   }
   snprintf(end.problem, sizeof end.problem, "%s", foreign.problem);
+  end.lost = child.lost;
+  end.lost_at = child.lost_at;
   char tag = TAG_END;
   bool sent = send_all(to, &tag, 1) && send_all(to, &end, sizeof end);
   if (end.good) foreign_close(&foreign);
@@ -385,14 +395,22 @@ static void on_signal(int number) {
   interrupted = number;
 }
 
-/// False at the end, at the limit of time, and on a signal.
-static bool receive(int from, void* data, size_t length, double deadline) {
+/// Whether the process has ended; it is still to be waited for.
+static bool has_ended(pid_t pid) {
+  siginfo_t info = {0};
+  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+/// False at the end, also where processes of the FMU's own keep the pipe open, at the limit of
+/// time, and on a signal.
+static bool receive(pid_t pid, int from, void* data, size_t length, double deadline) {
   char* at = data;
   while (length > 0) {
     double left = deadline - wall_clock();
     struct pollfd wait = {.fd = from, .events = POLLIN};
     if (left <= 0.0 || interrupted) return false;
     int ready = poll(&wait, 1, left < 1.0 ? (int)(left * 1000.0) + 1 : 1000);
+    if (ready == 0 && has_ended(pid)) return false;
     if (ready <= 0) continue;
     ssize_t got = read(from, at, length);
     if (got < 0 && errno == EINTR) continue;
@@ -409,8 +427,9 @@ typedef struct Outcome {
   Ending end;
   bool ended;  // the child has told how it ended
   bool timeout;
-  bool hangs;  // when it is freed
-  int status;  // of the process
+  bool garbled;  // what came is no row
+  bool hangs;    // when it is freed
+  int status;    // of the process
   uint64_t rows;
 } Outcome;
 
@@ -432,19 +451,22 @@ static bool run_child(const FmuJob* job, const FmuRun* run, RowFn* on_row, void*
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {
+    (void)setpgid(0, 0);  // a group, which ends with it
     close(pipes[0]);
     be_child(job, *run, pipes[1]);
   }
+  if (pid > 0) (void)setpgid(pid, pid);
   close(pipes[1]);
   sigaction(SIGINT, &action, &old_interrupt);
   sigaction(SIGTERM, &action, &old_terminate);
   double deadline = wall_clock() + job->seconds;
-  for (char tag = 0; pid > 0 && receive(pipes[0], &tag, 1, deadline);) {
+  for (char tag = 0; pid > 0 && receive(pid, pipes[0], &tag, 1, deadline);) {
     if (tag == TAG_END) {
-      out->ended = receive(pipes[0], &out->end, sizeof out->end, deadline);
+      out->ended = receive(pid, pipes[0], &out->end, sizeof out->end, deadline);
       break;
     }
-    if (tag != TAG_ROW || !receive(pipes[0], row, size, deadline)) break;
+    out->garbled = tag != TAG_ROW;
+    if (out->garbled || !receive(pid, pipes[0], row, size, deadline)) break;
     out->rows++;
     if (!on_row(user, row, job->column_count + 1)) break;
   }
@@ -453,7 +475,8 @@ static bool run_child(const FmuJob* job, const FmuRun* run, RowFn* on_row, void*
   struct pollfd end = {.fd = pipes[0], .events = POLLIN};
   if (out->ended) out->hangs = poll(&end, 1, PATIENCE_MS) == 0;
   close(pipes[0]);
-  // it has ended, and then this does nothing; or it hangs
+  // it has ended, and then this is for what it has left behind; or it hangs
+  if (pid > 0) kill(-pid, SIGKILL);
   if (pid > 0) kill(pid, SIGKILL);
   while (pid > 0 && waitpid(pid, &out->status, 0) < 0 && errno == EINTR) {
   }
@@ -480,6 +503,8 @@ static int report(const FmuJob* job, const Outcome* out) {
     cli_error("%s did not end within %s s", path_base(job->path),
               cli_number_text(job->seconds, seconds));
     cli_hint("--timeout gives it longer");
+  } else if (out->garbled) {
+    cli_error("%s has written into what its rows are sent through", path_base(job->path));
   } else if (WIFSIGNALED(out->status)) {
     cli_error("%s crashed: %s", path_base(job->path), strsignal(WTERMSIG(out->status)));
     cli_hint("the fault is in the library of the FMU; it ran in a process of its own");
@@ -544,6 +569,10 @@ static void summarize(const FmuJob* job, const FmuRun* run, const Outcome* out, 
   if (run->exchange && s->events) {
     cli_note("events of a foreign FMU are sampled, not proved: one that lasts shorter than a part "
              "of a step can be missed");
+  }
+  if (out->end.lost) {
+    cli_note("%s is not a number at t = %s; its cells stay empty while that lasts",
+             job->columns[out->end.lost - 1]->name, cli_number_text(out->end.lost_at, t));
   }
   if (out->hangs) cli_note("it does not end when it is freed");
   if (s->jumps) {

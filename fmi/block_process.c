@@ -92,6 +92,13 @@ static bool go(Process* p, const double* point) {
          set_inputs(p, point + 1, false);
 }
 
+static bool has_nan(const double* values, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (isnan(values[i])) return true;
+  }
+  return false;
+}
+
 static bool look(Process* p) {
   double* n = p->wire->numbers;
   const BlockLayout* l = p->l;
@@ -99,6 +106,9 @@ static bool look(Process* p) {
       !get_outputs(p, n + l->state_count + l->indicator_count)) {
     return false;
   }
+  // a point without indicators has no values at all: shorter steps are tried
+  for (uint32_t i = 0; i < l->state_count && has_nan(p->z, l->indicator_count); i++)
+    p->rates[i] = (double)NAN;
   memcpy(n, p->rates, l->state_count * sizeof *n);
   memcpy(n + l->state_count, p->z, l->indicator_count * sizeof *n);
   return true;
@@ -140,6 +150,11 @@ static bool leaves_at_once(Process* p, double t, bool* answer) {
   return *answer || foreign_set_point(&p->f, t, p->x);
 }
 
+/// Whether a time event is due now.
+static bool is_due(const Process* p, double t) {
+  return p->f.next_event <= t + AT_ONCE * DBL_EPSILON * fabs(t);
+}
+
 static bool handle_event(Process* p) {
   double* n = p->wire->numbers;
   const BlockLayout* l = p->l;
@@ -160,11 +175,19 @@ static bool handle_event(Process* p) {
     if (changed) memcpy(p->x, p->rates, l->state_count * sizeof *p->x);
     any |= changed;
     if (!take_domains(p, p->z) || !leaves_at_once(p, t, &more)) return false;
+    more |= is_due(p, t);
     if (!more) break;
     if (!foreign_enter_event(&p->f)) return false;
     status = foreign_event(&p->f, &changed);
   }
   if (status == FOREIGN_FAILED) return false;
+  if (status == FOREIGN_OK && is_due(p, t)) {
+    snprintf(
+        p->f.problem, sizeof p->f.problem,
+        "its time events follow each other without time going on: the next one is at t = %.17g",
+        p->f.next_event);
+    return false;
+  }
   // states that the FMU has not changed are those of the run, not the ones a few roundings later
   memmove(n, any ? p->x : n + 1 + l->input_count, l->state_count * sizeof *n);
   n[l->state_count] = p->f.next_event;
@@ -281,10 +304,11 @@ void block_process(const FmuDescription* d, const char* folder, const BlockLayou
       if (open) foreign_close(&p.f);
       _exit(0);
     }
+    uint64_t ticket = wire->ticket;
     p.f.problem[0] = open ? '\0' : p.f.problem[0];
     wire->good = open && answer(&p);
     if (!wire->good) snprintf(wire->problem, sizeof wire->problem, "%s", p.f.problem);
-    if (write(to, "", 1) != 1) _exit(1);
+    if (write(to, &ticket, sizeof ticket) != (ssize_t)sizeof ticket) _exit(1);
   }
   _exit(0);
 }

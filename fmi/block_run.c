@@ -23,9 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 2000   // for the end of a process that is told to quit
-#define NEVER       1e300  // a time event that does not come
-#define EPOCHS      8u     // events whose results are remembered
+#define PATIENCE_MS 2000                          // for the end of a process that is told to quit
+#define TICKET      UINT64_C(0x9e3779b97f4a7c15)  // odd and of all bytes: what nobody writes by chance
+#define NEVER       1e300                         // a time event that does not come
+#define EPOCHS      8u                            // events whose results are remembered
 
 /// What an event has made: the state of things with number n.
 typedef struct Epoch {
@@ -83,10 +84,18 @@ static double now(void) {
 
 static void end_process(Block* b, int* status) {
   if (b->pid <= 0) return;
+  kill(-b->pid, SIGKILL);  // and what it has left behind
   kill(b->pid, SIGKILL);
   while (waitpid(b->pid, status, 0) < 0 && errno == EINTR) {
   }
   b->pid = 0;
+}
+
+/// Whether the process has ended; it is still to be waited for.
+static bool has_ended(const Block* b) {
+  siginfo_t info = {0};
+  int failed = waitid(P_PID, (id_t)b->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+  return failed != 0 || info.si_pid == b->pid;
 }
 
 /// Nobody answers any more: wait a little for the end of the process, then end it.
@@ -94,13 +103,11 @@ static bool lost(Block* b) {
   char text[200];
   int status = 0;
   struct timespec moment = {.tv_nsec = 10000000};
-  pid_t ended = 0;
-  for (int i = 0; i < PATIENCE_MS / 10 && ended == 0; i++) {
-    ended = waitpid(b->pid, &status, WNOHANG);
-    if (ended == 0) (void)nanosleep(&moment, NULL);
+  bool silent = !has_ended(b);
+  for (int i = 0; i < PATIENCE_MS / 10 && silent; i++) {
+    (void)nanosleep(&moment, NULL);
+    silent = !has_ended(b);
   }
-  if (ended == b->pid) b->pid = 0;
-  bool silent = ended == 0;
   end_process(b, &status);
   if (silent) {
     snprintf(text, sizeof text, "it has closed what it was to answer through");
@@ -115,22 +122,26 @@ static bool lost(Block* b) {
 /// One question; numbers are in the wire before and after.
 static bool ask(Block* b, BlockOp op) {
   char byte = 0;
+  uint64_t answer = 0;
   double deadline = now() + b->seconds;
   if (b->failed) return false;
   // to begin may take long: models are solved for their initial values then
   if (op == BLOCK_INIT) deadline += 9.0 * b->seconds;
   b->wire->op = op;
+  uint64_t ticket = b->wire->ticket += TICKET;
   if (write(b->to, &byte, 1) != 1) return lost(b);
   for (;;) {
     struct pollfd wait = {.fd = b->from, .events = POLLIN};
     double left = deadline - now();
     int ready = left > 0.0 ? poll(&wait, 1, left < 1.0 ? (int)(left * 1000.0) + 1 : 1000) : 0;
     if (ready > 0) {
-      ssize_t got = read(b->from, &byte, 1);
-      if (got == 1) break;
+      ssize_t got = read(b->from, &answer, sizeof answer);
+      if (got == (ssize_t)sizeof answer && answer == ticket) break;
       if (got == 0) return lost(b);
+      if (got > 0) return fail(b, "it has written into what it was to answer through");
       if (errno != EINTR) return fail(b, "it does not answer");
     }
+    if (ready == 0 && has_ended(b)) return lost(b);
     if (left <= 0.0) {
       int status = 0;
       char text[100];
@@ -156,10 +167,12 @@ static bool begin_process(Block* b) {
   fflush(NULL);
   b->pid = fork();
   if (b->pid == 0) {
+    (void)setpgid(0, 0);  // a group, which ends with it
     close(there[1]);
     close(back[0]);
     block_process(&b->file->d, b->file->folder, b->l, b->wire, there[0], back[1]);
   }
+  if (b->pid > 0) (void)setpgid(b->pid, b->pid);
   close(there[0]);
   close(back[1]);
   b->to = there[1];

@@ -23,6 +23,7 @@ typedef enum BlockOp {
 
 typedef struct Wire {
   BlockOp op;
+  uint64_t ticket;  // of the question; the answer is the same number
   bool good;
   char problem[1000];
   double numbers[];

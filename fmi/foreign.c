@@ -522,6 +522,10 @@ static ForeignStatus round_of(Foreign* f, bool* again, bool* changed) {
     }
     *changed = *changed || values;
   }
+  if (has_next && isnan(next)) {
+    fail(f, "the time of its next event is not a number");
+    return FOREIGN_FAILED;
+  }
   f->next_event = has_next ? next : (double)INFINITY;
   return end ? FOREIGN_ENDED : FOREIGN_OK;
 }

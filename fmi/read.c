@@ -194,9 +194,23 @@ static char* copy_of(Reader* r, const char* text) {
   return copy;
 }
 
-static double number_of(const char** attributes, const char* name) {
-  const char* value = value_of(attributes, name);
-  return value ? strtod(value, NULL) : (double)NAN;
+#define BLANKS " \t\r\n"
+
+/// Whether a text, up to blanks, is a number. INF and NaN are.
+static bool read_number(const char* text, double* out) {
+  char* end = NULL;
+  *out = strtod(text, &end);
+  return end != text && end[strspn(end, BLANKS)] == '\0';
+}
+
+static double number_of(Reader* r, const char** attributes, const char* name) {
+  const char* text = value_of(attributes, name);
+  double value = (double)NAN;
+  char problem[100];
+  if (!text || read_number(text, &value)) return value;
+  snprintf(problem, sizeof problem, "%s is no number", name);
+  stop(r, problem);
+  return (double)NAN;
 }
 
 static void read_root(Reader* r, const char** a) {
@@ -303,21 +317,29 @@ static const FmuItem* item_of(const FmuDescription* d, uint32_t reference) {
   return found ? d->by_reference[low] : NULL;
 }
 
-#define BLANKS " \t\r\n"
-
 static bool is_numeric(const FmuItem* item) {
   return item->type == FMU_REAL || item->type == FMU_INTEGER || item->type == FMU_BOOLEAN;
 }
 
-/// The next of the start values, and what stands behind it; NULL where there is none.
+/// The next of the start values, and what stands behind it; NULL where there is none, or no value.
 static const char* next_start(const FmuItem* item, const char* text, double* value) {
   text += strspn(text, BLANKS);
   size_t length = strcspn(text, BLANKS);
   if (length == 0) return NULL;
-  bool truth = item->type == FMU_BOOLEAN;
-  bool is_true = (length == 4 && strncmp(text, "true", 4) == 0) || (length == 1 && *text == '1');
-  *value = !truth ? strtod(text, NULL) : is_true ? 1.0 : 0.0;
-  return text + length;
+  if (item->type != FMU_BOOLEAN) {
+    char* end = NULL;
+    double number = strtod(text, &end);
+    if (end != text + length) return NULL;
+    *value = number;
+    return end;
+  }
+  static const char* const words[] = {"false", "0", "true", "1"};
+  for (size_t i = 0; i < 4; i++) {
+    if (length != strlen(words[i]) || strncmp(text, words[i], length) != 0) continue;
+    *value = i < 2 ? 0.0 : 1.0;
+    return text + length;
+  }
+  return NULL;
 }
 
 /// What stands in the element of the variable in version 3, in one of its own in version 2.
@@ -328,6 +350,7 @@ static void read_details(Reader* r, FmuItem* item, uint32_t version, const char*
   if (derivative) item->derivative = strtoull(derivative, NULL, 10) + (version == 3 ? 1 : 0);
   if (start && is_numeric(item)) {
     const char* rest = next_start(item, start, &item->start);
+    if (!rest) stop(r, "a start value that is none of its type");
     free(item->starts);
     item->starts = rest && rest[strspn(rest, BLANKS)] ? copy_of(r, start) : NULL;
   }
@@ -439,10 +462,10 @@ static void on_start(void* user, const char* element, const char** a) {
   } else if (strcmp(element, "ScheduledExecution") == 0) {
     d->scheduled = true;
   } else if (strcmp(element, "DefaultExperiment") == 0) {
-    d->start = number_of(a, "startTime");
-    d->stop = number_of(a, "stopTime");
-    d->tolerance = number_of(a, "tolerance");
-    d->step = number_of(a, "stepSize");
+    d->start = number_of(r, a, "startTime");
+    d->stop = number_of(r, a, "stopTime");
+    d->tolerance = number_of(r, a, "tolerance");
+    d->step = number_of(r, a, "stepSize");
   } else if (strcmp(element, "ModelVariables") == 0) {
     r->in_variables = true;
   } else if (strcmp(element, "Derivatives") == 0) {

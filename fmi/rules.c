@@ -54,6 +54,7 @@ static bool needs_start(const FmuItem* item) {
 
 static void check_variable(Rules* r, const FmuItem* item) {
   if (item->element > 0) return;  // said of the first one
+  if (!item->name[0]) tell(r, "the variable with reference %u has no name", item->reference);
   if (!is_one_of(item->causality, "parameter calculatedParameter structuralParameter input output "
                                   "local independent")) {
     tell(r, "%s: there is no causality '%s'", item->name, item->causality);

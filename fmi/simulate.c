@@ -228,8 +228,10 @@ static bool rows_inside(Solver* s, double h, double theta) {
 static bool begin_motion(Solver* s) {
   if (!foreign_derivatives(s->f, s->k[0]) || !foreign_indicators(s->f, s->z)) return false;
   if (!all_finite(s->k[0], s->n)) return fail(s->f, "a derivative is not a finite number", s->t);
-  for (uint32_t i = 0; i < s->m; i++)
+  for (uint32_t i = 0; i < s->m; i++) {
+    if (isnan(s->z[i])) return fail(s->f, "an event indicator is not a number", s->t);
     s->z_size[i] = fmax(s->z_size[i], fabs(s->z[i]));
+  }
   for (uint32_t i = 0; i < s->n; i++)
     s->scale[i] = fmax(s->scale[i], fabs(s->x[i]));
   return true;

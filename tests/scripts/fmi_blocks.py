@@ -74,7 +74,8 @@ def test_bad_libraries(folder):
                    name=f"{fault}.lisma")
     faults = {"HANG": "did not end within 10 s", "CRASH": "crashed", "CRASH_EARLY": "crashed", "EXIT": "ended its process",
               "CLOSE": "closed", "FAIL": "returned Error", "MEMORY": "E0813", "NOT_A_NUMBER": "no finite values",
-              "STUCK": "does not end"}
+              "STUCK": "does not end", "GARBLES": "has written into", "NAN_INDICATOR": "no finite values",
+              "DUE_AGAIN": "without time going on", "NAN_EVENT": "not a number"}
     with ThreadPoolExecutor(3) as pool:  # some of them are waited for
         for (fault, words), ran in zip(faults.items(), pool.map(tried, faults)):
             check(ran.returncode == 3, fault, ran.returncode, ran.stderr)

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -63,11 +64,14 @@ int fmi2GetDerivatives(void* c, double* d, size_t n) { M* m = c;
   if (HAS("CLOSE")) { if (m->t > 0.2) { for (int i = 0; i < 64; i++) close(i); for (;;) pause(); } }
   if (HAS("MEMORY")) { if (m->t > 0.2) { for (;;) { char* p = malloc(1 << 24); if (!p) abort(); memset(p, 1, 1 << 24); } } }
   if (HAS("FAIL")) { if (m->t > 0.2) { cb.log(cb.env, "one", 3, "", "the pump is dry at %d%%", 7); return 3; } }
+  if (HAS("LEAVES_A_CHILD")) { static int once; if (m->t > 0.2 && !once++ && !fork()) { sleep(100); _exit(0); } }
+  if (HAS("GARBLES")) { if (m->t > 0.2) for (int i = 3; i < 20; i++) write(i, "garbage!", 8); }
   if (HAS("NOT_A_NUMBER")) { if (m->t > 0.2) { d[0] = d[1] = NAN; return OK; } }
   d[0] = m->x[1]; d[1] = -9.81;
   if (HAS("REMEMBERS")) { static double seen; seen = fmax(seen, m->t); d[1] = seen > m->t ? -9.8 : -9.81; }
   return OK; }
 int fmi2GetEventIndicators(void* c, double* z, size_t n) { M* m = c; double g = m->x[0];
+  if (HAS("NAN_INDICATOR") && m->t > 0.2) { z[0] = NAN; return OK; }
   z[0] = HAS("UPWARD") ? -g : HAS("SIGNS") ? (g > 0 ? 1 : -1) : HAS("TINY") ? 1e-10 * g : HAS("HUGE_ONE") ? 1e7 * g : g;
   for (size_t i = 1; i < n; i++) z[i] = i == 1 ? -fabs(m->x[0] - 0.5) : 1e7;  /* touches zero from below: no event */
   return OK; }
@@ -76,6 +80,8 @@ int fmi2NewDiscreteStates(void* c, EI* e) { M* m = c; memset(e, 0, sizeof *e);
   int down = HAS("UPWARD") ? m->x[0] < 0 : m->x[0] <= 0;  /* in the new domain of its indicator */
   if (down && m->x[1] < 0) { m->x[1] *= -0.5; m->x[0] = 0; e->val = 1; m->n++; }
   if (HAS("CLOCK")) { m->n++; e->has = 1; e->next = 0.1 * (m->n); }
+  if (HAS("DUE_AGAIN")) { e->has = 1; e->next = m->t; }
+  if (HAS("NAN_EVENT")) { e->has = 1; e->next = NAN; }
   if (HAS("ENDS")) { e->end = m->n >= 2; }
   return OK; }
 int fmi2CompletedIntegratorStep(void* c, int a, int* e, int* t) { *e = *t = 0; ((M*)c)->steps++;
@@ -92,7 +98,7 @@ int fmi2DoStep(void* c, double t, double h, int a) { M* m = c; if (!m->ready && 
   if (HAS("EXACT_TIMES")) { if (t != 0.1 * m->steps++) return 3; }
   if (HAS("STEP_ENDS")) { if (t > 0.2) return 2; }
   if (HAS("RANDOM_VALUES")) { m->x[1] += 1e-9 * (double)(getpid() % 1000 + 1); }
-  m->x[0] += h * m->x[1]; m->t = t + h; return OK; }
+  m->x[0] += h * m->x[1]; m->t = t + h; if (HAS("NAN_STEP") && t > 0.05) m->x[0] = NAN; return OK; }
 int fmi2GetBooleanStatus(void* c, int k, int* v) { *v = 1; return OK; }
 int fmi2GetFMUstate(void* c, void** s) { if (!*s) *s = malloc(sizeof(M)); memcpy(*s, c, sizeof(M)); return OK; }
 int fmi2SetFMUstate(void* c, void* s) { M kept = *(M*)c; memcpy(c, s, sizeof(M));
@@ -228,7 +234,8 @@ def test_bad_libraries(folder):
     """Crashes, loops, exits, greed: a message, and the rows until then."""
     for fault, words in (("CRASH", "crashed"), ("CRASH_EARLY", "crashed"), ("HANG", "did not end"), ("EXIT", "ended its process"),
                          ("CLOSE", "crashed"), ("FAIL", "returned Error"), ("NOT_A_NUMBER", "too short"),
-                         ("STUCK", "does not end")):
+                         ("STUCK", "does not end"), ("GARBLES", "has written into"), ("NAN_INDICATOR", "indicator is not a number"),
+                         ("DUE_AGAIN", "without time going on"), ("NAN_EVENT", "not a number")):
         out = Path(folder, f"{fault}.csv")
         run = saltus("run", make(folder, fault), "-o", out, "--timeout", 2 if fault == "HANG" else 30, "--every", 0.01)
         check(run.returncode == 3 and words in run.stderr, fault, run.returncode, run.stderr)
@@ -238,6 +245,11 @@ def test_bad_libraries(folder):
             check("the pump is dry at 7%" in run.stderr, run.stderr)
     run = saltus("run", make(folder, "HANG_AT_END"), "-o", "-", "--until", 0.3)
     check(run.returncode == 0 and "when it is freed" in run.stderr, run.returncode, run.stderr)
+    begun = time.monotonic()
+    run = saltus("run", make(folder, "LEAVES_A_CHILD"), "-o", "-", "--until", 0.3)
+    check(run.returncode == 0 and time.monotonic() - begun < 20, "what it left behind has ended too", run.stderr)
+    run = saltus("run", make(folder, "NAN_STEP", interfaces=CS), "-o", "-", "--every", 0.1)
+    check(run.returncode == 0 and "h is not a number at t = 0.2" in run.stderr, run.stderr)
     run = saltus("run", make(folder, "STEP_FAILS", interfaces=CS), "-o", "-", "--every", 0.1)
     check(run.returncode == 3 and "DoStep returned Error" in run.stderr, run.stderr)
 
@@ -262,6 +274,8 @@ def test_bad_archives(folder):
         ("deep", make(folder, extra=[("resources/../../slip.txt", "x")]), "outside"),
         ("no functions", make(folder, interfaces=CS.replace("ball", "none")), "no library"),
         ("too many", make(folder, indicators=99999999), "too many"),
+        ("time", make(folder, xml=XML.replace('stopTime="2"', 'stopTime="soon"')), "stopTime is no number"),
+        ("value", make(folder, more='<ScalarVariable name="k" valueReference="1"><Real start="1,5"/></ScalarVariable>'), "start value"),
     ):
         if made is None:
             made = Path(folder, "text.fmu")
@@ -304,6 +318,14 @@ def test_check(folder):
         check(run.returncode == 1 and words in run.stdout, new, run.stdout, run.stderr)
     run = saltus("check", make(folder, "CRASH"))
     check(run.returncode == 1 and "crashed" in run.stderr, run.stdout)
+
+
+def test_experiments_without_end(folder):
+    """What the description says and nobody can follow is as if it were not there."""
+    for old, new in (('stopTime="2"', 'stopTime="INF"'), ('stopTime="2"', 'stopTime="2" stepSize="0"'),
+                     ('stopTime="2"', 'stopTime="2" tolerance="-1"')):
+        run = saltus("run", make(folder, xml=XML.replace(old, new)), "-o", "-")
+        check(run.returncode == 0 and rows_of(run)[-1]["time"] in (2.0, 10.0), new, run.stderr)
 
 
 def test_usage(folder):
