@@ -9,6 +9,7 @@
 #ifndef SALTUS_NUMERIC_ERK_H
 #define SALTUS_NUMERIC_ERK_H
 
+#include "base/lanes.h"
 #include "numeric/internal.h"
 #include "numeric/tableau.h"
 
@@ -83,10 +84,22 @@ static inline double* erk_k(const NumStepper* s, uint32_t j) {
             out[i] = ERK_SUM(LIST) * (h / weight)); \
   } while (0)
 
-/// The two versions of a kernel as one function.
+/// The versions of a kernel as one function: for few components, for many, and for many with wide
+/// vectors where the machine has them.
+#if BASE_LANES_WIDE
+#define ERK_WIDE(name) \
+  BASE_LANES_TARGET static SltStatus name##_wide(NumStepper* s) { \
+    return name##_any(s, false); \
+  }
+#define ERK_MANY(name) (BASE_LANES_ARE_WIDE() ? name##_wide(s) : name##_any(s, false))
+#else
+#define ERK_WIDE(name)
+#define ERK_MANY(name) name##_any(s, false)
+#endif
 #define ERK_STEP(name) \
+  ERK_WIDE(name) \
   static SltStatus name##_step(NumStepper* s) { \
-    return s->n <= ERK_SMALL ? name##_any(s, true) : name##_any(s, false); \
+    return s->n <= ERK_SMALL ? name##_any(s, true) : ERK_MANY(name); \
   }
 
 /// SLT_ERR_NOT_FINITE when the end of the trial is not a number; for methods without an estimate.
