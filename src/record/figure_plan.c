@@ -754,9 +754,10 @@ static Str note_of(const Plan* plan) {
     text_append_format(&note, "and %u more columns not drawn", plan->lines_left_out);
   if (plan->bands_left_out && plan->bands.count)
     text_append_format(&note, "%sthere are more automata", note.length ? "; " : "");
-  if (plan->hides)
+  if (plan->hides) {
     text_append_format(&note, "%sno values of 0 and below on a logarithmic axis",
                        note.length ? "; " : "");
+  }
   return text_str(&note);
 }
 

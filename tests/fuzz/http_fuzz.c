@@ -50,7 +50,7 @@ bool cli_read_number(const char* text, double* out) {
   return end != text && *end == '\0';
 }
 
-int output_replace(const char* path, const char* data, size_t length) {
+int output_rewrite(const char* path, const char* data, size_t length) {
   (void)data;
   (void)length;
   // it would be written: below the folder and nowhere else
