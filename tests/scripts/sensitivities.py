@@ -467,8 +467,17 @@ class Generated(Sens):
                 "x' = -k*(x - y^2); x(t0) = 1;\ny' = -a*x*y; y(t0) = 1;\nz(t0) = 0;\n"
                 "state low [y <= q] { set z = x*time; set y = 2*q; } from init, low;\n"), "a,q", ("end(y)", "end(z)", "time(low)"), 1.5
 
+    def reactions(self, rng):
+        # networks with a rate in pieces, and events that species trigger and that change species, two of them in one instant
+        return (f"const k1 = {rng.uniform(0.5, 2)!r}, k2 = {rng.uniform(0.3, 1)!r}, q = {rng.uniform(0.3, 0.45)!r}, dose = {rng.uniform(0.3, 0.8)!r};\n"
+                f"A' = -k1*A; A(t0) = 1;\nB' = k1*A - k2*B*if(A > {rng.uniform(0.2, 0.3)!r}, 1, 2); B(t0) = 0;\n"
+                "C' = k2*B*if(A > 0.25, 1, 2) - 0.1*C^2; C(t0) = 0;\nfed(t0) = 0;\n"
+                f"automaton feed {{ state f [C >= q] {{ set C = {rng.uniform(0.2, 0.5)!r}*C; set A = A + dose - 0.1*B; set fed = fed + 1; }} from init, f; }}\n"
+                "automaton drain { state d [fed > done] { set B = 0.7*B + 0.05*A; set done = done + 1; } from init, d; }\n"
+                "done(t0) = 0;\n"), "k1,k2,q,dose", ("end(A)", "end(B)", "end(C)", "time(feed.f)", "integral(C)"), 4.0
+
     def test_against_differences(self):
-        kinds = (self.impacts, self.resets, self.relays, self.structures, self.sliding, self.stiff)
+        kinds = (self.impacts, self.resets, self.relays, self.structures, self.sliding, self.stiff, self.reactions)
         followed = compared = 0
         for case in range(MODELS):
             rng = random.Random(1000 + case)
