@@ -143,6 +143,21 @@ class Sens(Experiment):
         self.fails(3, "sens", "f.lisma", "--params", "a", "-m", "end(x)", says="does not start")
 
 
+class Rules(Experiment):
+    def test_tables_of_rules(self):
+        """Constants of rules vary, and quantities with blanks in their names are measured: a body that cools down."""
+        model = os.path.join(cli_case.SOURCE, "models", "rules", "room.rules.md")
+        body = "end(`Body temperature`)"
+        rows = self.table("sweep", model, "--vary", "heat transfer=1:3:3", "-m", body, "-m", "start(`Body temperature`)",
+                          "--rtol", "1e-10", "--until", "3000")
+        for row in rows:
+            begin = float(row["start(`Body temperature`)"])
+            cools = (begin - 20)*math.exp(-3*float(row["heat transfer"]))
+            self.assertAlmostEqual(float(row[body]), 20 + cools, delta=1e-8)
+        row = self.sens(model, "heat transfer", body, options=("--until", "3000"))[body, "heat transfer"]
+        self.derivative(row, -3*(begin - 20)*math.exp(-6))
+
+
 class Course(Experiment):
     def test_derivatives_along_a_run(self):
         """Of a ball in flight, after its bounce, and by the height that it falls from."""
