@@ -112,8 +112,9 @@ static bool is_known(Includer* in, Str name, uint32_t parent, Span span) {
 static void load(Includer* in, uint32_t parent, Str written, Span span) {
   Str name = {NULL, 0};
   if (!join(in->arena, folder_of(in->files.data[parent].name), written, &name)) {
-    report(in, span, "this file is not below the folder of the model", written,
-           "files to include stand beside the model or in folders below it");
+    report(
+        in, span, "this file is not below the folder of the model", written,
+        "files to include stand beside the model, below it, or in a folder that --include names");
     return;
   }
   if (is_known(in, name, parent, span)) return;

@@ -315,6 +315,12 @@ bool parser_automaton(Parser* p, const BlockFrame* frame, AstStatement* out) {
   out->as.automaton.name = ARENA_NEW(p->arena, AstName);
   bool named = parser_expect_name(p, "the name of the automaton", out->as.automaton.name);
   if (named) out->as.automaton.priority = parse_priority(p);
+  if (p->tok.kind == TOK_WORD && p->tok.word == WORD_PRIORITY && parser_fail(p)) {
+    Str found = parser_describe(p, &p->next);
+    diag_add(p->diags, DIAG_E0101, p->next.span, "expected a number behind 'priority', found %.*s",
+             STR_ARGS(found));
+    parser_seek_block(p);
+  }
   parser_block(p, frame, PLACE_AUTOMATON, "the name of the automaton", &out->as.automaton.body);
   return named;
 }
