@@ -214,11 +214,14 @@ typedef struct ModelSource {
   CliNames includes;  // further folders for them; not owned
   CliNames observe;   // conditions that are to be columns; not owned
   bool again;         // its warnings have been printed
+  char* elsewhere;    // where the file that was read last stands, if not beside it
 } ModelSource;
 
 /// False after a message.
 bool source_open(ModelSource* source, const char* path);
 void source_close(ModelSource* source);
+/// SltPlaceFn over a ModelSource.
+const char* source_elsewhere(void* source);
 /// SltLoadFn over a ModelSource.
 SltStatus source_load(void* source, const char* name, const SltAllocator* allocator, char** content,
                       size_t* length);

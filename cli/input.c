@@ -177,6 +177,7 @@ bool source_open(ModelSource* source, const char* path) {
 
 void source_close(ModelSource* source) {
   free(source->text);
+  free(source->elsewhere);
   *source = (ModelSource){0};
 }
 
@@ -190,24 +191,29 @@ static SltStatus load_path(const char* path, const SltAllocator* allocator, char
   return SLT_ERR_NOMEM;
 }
 
-static SltStatus load_from(const char* folder, const char* name, const SltAllocator* allocator,
-                           char** content, size_t* length) {
+static SltStatus load_from(ModelSource* source, const char* folder, const char* name,
+                           const SltAllocator* allocator, char** content, size_t* length) {
   size_t size = strlen(folder) + strlen(name) + 2;
   char* path = malloc(size);
   if (!path) return SLT_ERR_NOMEM;
   snprintf(path, size, "%s/%s", folder, name);
   SltStatus status = load_path(path, allocator, content, length);
-  free(path);
+  source->elsewhere = status < 0 ? NULL : path;
+  if (status < 0) free(path);
   return status;
+}
+
+const char* source_elsewhere(void* source) {
+  return ((const ModelSource*)source)->elsewhere;
 }
 
 /// A file that a model names in one of the folders it may be in, beside the model's own: those that
 /// were given, and for the library of parts the one that came with the program.
-static SltStatus load_included(const ModelSource* source, const char* name,
-                               const SltAllocator* allocator, char** content, size_t* length) {
+static SltStatus load_included(ModelSource* source, const char* name, const SltAllocator* allocator,
+                               char** content, size_t* length) {
   for (uint32_t i = 0; i < source->includes.count; i++) {
     const char* folder = source->includes.items[i];
-    SltStatus status = load_from(folder, name, allocator, content, length);
+    SltStatus status = load_from(source, folder, name, allocator, content, length);
     if (status >= 0 || status == SLT_ERR_NOMEM) return status;
   }
   char root[PATH_MAX];
@@ -215,12 +221,14 @@ static SltStatus load_included(const ModelSource* source, const char* name,
   bool part = strncmp(name, "parts/", strlen("parts/")) == 0 && !strstr(name, "..");
   if (!part || !shelf_data_root(root)) return SLT_ERR_NOT_FOUND;
   snprintf(models, sizeof models, "%s/models", root);
-  return load_from(models, name, allocator, content, length);
+  return load_from(source, models, name, allocator, content, length);
 }
 
 SltStatus source_load(void* user, const char* name, const SltAllocator* allocator, char** content,
                       size_t* length) {
-  const ModelSource* source = user;
+  ModelSource* source = user;
+  free(source->elsewhere);
+  source->elsewhere = NULL;
   size_t folder = source->folder   ? strlen(source->path) + 1
                   : source->beside ? (size_t)(path_base(source->path) - source->path)
                                    : 0;

@@ -30,6 +30,7 @@ static SltCompileOptions compile_options(ModelSource* source, const CliSettings*
   options.user = counts;
   options.colour = cli_colour();
   options.load = source_load;
+  options.place = source_elsewhere;
   options.load_user = source;
   options.observe = source->observe.items;
   options.observe_count = source->observe.count;

@@ -32,6 +32,10 @@ typedef struct SltOverride {
 typedef SltStatus SltLoadFn(void* user, const char* name, const SltAllocator* allocator,
                             char** content, size_t* length);
 
+/// Where the file stands that the last call of SltLoadFn has given, for messages about it; NULL: in
+/// the folder of the model, under the name it was asked for. The text is copied.
+typedef const char* SltPlaceFn(void* user);
+
 /// Options of a compilation: take them from slt_compile_options().
 typedef struct SltCompileOptions {
   const SltOverride* overrides;  ///< borrowed during the call
@@ -40,6 +44,7 @@ typedef struct SltCompileOptions {
   void* user;                      ///< of on_diagnostic
   bool colour;                     ///< rendered diagnostics with terminal colours
   SltLoadFn* load;                 ///< NULL: `data` files cannot be read (compile_file: from disk)
+  SltPlaceFn* place;               ///< NULL: all files stand in the folder of the model
   void* load_user;
   const SltForeign* foreign;  ///< what `fmu` asks; copied; NULL: there are no foreign blocks
   bool structure;             ///< look at modes that a run may come to, and warn [false]

@@ -94,6 +94,12 @@ SltStatus compile_load(void* user, Str name, Arena* arena, Str* content) {
   return SLT_OK;
 }
 
+Str compile_place(void* user, Arena* arena) {
+  const SltCompileOptions* options = ((const CompileLoader*)user)->options;
+  const char* place = options->place ? options->place(options->load_user) : NULL;
+  return place ? str_copy(arena, str_from_c(place)) : (Str){0};
+}
+
 static SltStatus append_text(void* user, const char* data, size_t length) {
   TextBuffer* text = user;
   if (length > UINT32_MAX / 2 - text->length) return SLT_ERR_LIMIT;
@@ -192,6 +198,7 @@ static SltStatus compile_text(Job* job, Str text) {
                           .override_count = given->override_count,
                           .applied = ARENA_ARRAY(&job->scratch, bool, given->override_count + 1),
                           .load_file = compile_load,
+                          .place_file = compile_place,
                           .describe_foreign = describe_foreign,
                           .user = &loader,
                           .observe = observe,

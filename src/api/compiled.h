@@ -48,5 +48,7 @@ typedef struct CompileLoader {
   Str model;  // its name: foreign files are beside it
 } CompileLoader;
 SltStatus compile_load(void* user, Str name, Arena* arena, Str* content);
+/// LismaOptions.place_file over a CompileLoader.
+Str compile_place(void* user, Arena* arena);
 
 #endif

@@ -21,6 +21,7 @@ typedef enum DiagCode {
 /// A file inside a text that was put together from several.
 typedef struct SourcePart {
   Str name;
+  Str asked;            // the name it was asked for by, relative to the folder of the text
   uint32_t begin;       // offset of its first byte
   uint32_t first_line;  // 1-based, in the whole text
   bool generated;       // nobody has written it: it stands for a file in another form

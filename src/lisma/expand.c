@@ -291,7 +291,9 @@ const AstModel* lisma_expand(Arena* arena, const AstModel* model, DiagList* diag
   Expander x = {.arena = arena, .model = model, .diags = diags, .name_count = model->name_count};
   x.uses.arena = arena;
   names_init(&x.part_names, arena);
+  uint32_t errors = diags->error_count;
   expand_collect_parts(&x);
+  if (diags->error_count != errors) return model;  // what a name means is not clear
   Component top = {.table = x.top, .shared = STR_LIT("")};
   add_components(&x, &top);
   AstModel* out = ARENA_NEW(arena, AstModel);

@@ -53,8 +53,15 @@ static void declare_block(Expander* x, Table* table, const AstBlock* block) {
 }
 
 static void declare_shared(Expander* x, Table* table, const AstName* name, MemberKind kind) {
-  if (expand_find_member(table, name->head)) return;  // told by the resolver, where it is a mistake
-  add_member(x, table, name->head, name->span)->kind = (uint8_t)kind;
+  const Member* known = expand_find_member(table, name->head);
+  if (!known) {
+    add_member(x, table, name->head, name->span)->kind = (uint8_t)kind;
+    return;
+  }
+  // others are told by the resolver, where they are a mistake
+  bool other = known->kind == MEMBER_INSTANCE || known->kind == MEMBER_PORT ||
+               known->kind == MEMBER_PARAMETER;
+  if (other) report_twice(x, name->head, name->span, known->span);
 }
 
 static void declare_definitions(Expander* x, Table* table, const AstDefinitionList* list) {

@@ -12,7 +12,8 @@
 #define NAME_SHOWN 200u  // bytes of a name that are repeated in a message
 
 typedef struct File {
-  Str name;  // relative to the folder of the model, in its shortest form
+  Str name;   // relative to the folder of the model, in its shortest form
+  Str place;  // where it was found, if not there
   Str text;
   uint32_t begin;   // of its text in the whole
   uint32_t parent;  // that includes it; itself for the model
@@ -132,6 +133,7 @@ static void load(Includer* in, uint32_t parent, Str written, Span span) {
     return;
   }
   File file = {.name = name, .text = text, .begin = (uint32_t)in->length, .parent = parent};
+  if (in->options->place_file) file.place = in->options->place_file(in->options->user, in->arena);
   in->length += text.length + 1;
   base_vec_push(in->arena, &in->files, file);
 }
@@ -241,9 +243,15 @@ bool lisma_include(Source* source, Arena* arena, const LismaOptions* options, Di
     uint32_t line = 1;
     uint32_t column = 1;
     source_place(source, file->begin, &line, &column);
-    Str path = str_format(arena, "%.*s%.*s", STR_ARGS(folder), STR_ARGS(file->name));
-    parts[i - 1] = (SourcePart){
-        .name = path, .begin = file->begin, .first_line = line, .generated = file->foreign};
+    Str path = file->place;
+    if (!path.length) {
+      path = str_format(arena, "%.*s%.*s", STR_ARGS(folder), STR_ARGS(file->name));
+    }
+    parts[i - 1] = (SourcePart){.name = path,
+                                .asked = file->name,
+                                .begin = file->begin,
+                                .first_line = line,
+                                .generated = file->foreign};
   }
   source->parts = parts;
   source->part_count = in.files.count - 1;

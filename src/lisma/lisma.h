@@ -27,6 +27,8 @@ typedef struct LismaOptions {
 
   /// Contents of a data file, copied into `arena`. NULL: the model cannot read files.
   SltStatus (*load_file)(void* user, Str name, Arena* arena, Str* content);
+  /// Where the file that was loaded last stands; empty: beside the model. NULL: all do.
+  Str (*place_file)(void* user, Arena* arena);
   /// Text of the part that stands for a foreign file; else `problem` in words. NULL: there are
   /// none.
   bool (*describe_foreign)(void* user, Str name, Arena* arena, Str* text, Str* problem);

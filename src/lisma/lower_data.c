@@ -268,11 +268,7 @@ static bool read_rows(Lower* l, DataReader* r, const DataOptions* options, Span 
 static Str included_folder(const Lower* l, uint32_t offset) {
   const SourcePart* part = source_part(l->source, offset);
   if (!part) return (Str){0};
-  uint32_t model = l->source->name.length;
-  while (model && l->source->name.data[model - 1] != '/') {
-    model--;
-  }
-  Str folder = {part->name.data + model, part->name.length - model};
+  Str folder = part->asked;
   while (folder.length && folder.data[folder.length - 1] != '/') {
     folder.length--;
   }

@@ -118,6 +118,8 @@ MISTAKES = [
      "it has a (port), speed"),
     ("too many by a constant of the part", "part T(m = 1000) { const n = m; for k = 1:n { const c[k] = k; y[k] = c[k]; } } T r[1000000]; ",
      "E0720", "a model may have 20000000 instances"),
+    ("a part and a table of one name", 'part W { y = 1; } W w; data w = "tab.csv"; q\' = w.y;', "E0201", "'w' is declared twice"),
+    ("a parameter and a constant", "part W(k = 1) { const k = 2; y = k; } W w; q' = w.y;", "E0201", "'k' is declared twice"),
     ("its units", 'part P { y = 3 "m" + 2 "s"; } ' + STILL, "E0315", "'m' and in 's'"),
     ("its loops", "part P { for i = 1:n { y[i] = 1; } } " + STILL, "E0203", "'P.n'"),
     ("its parts", "part P { Q q; } part Q { P p; } " + STILL, "E0218", "contains itself"),
@@ -182,6 +184,20 @@ class Language(unittest.TestCase):
             self.assertIn(status, (1, 3), name + errors)
             self.assertIn(code, errors, name)
             self.assertIn(words, errors, name)
+
+    def test_places(self):
+        """Files that were found elsewhere are named by where they are, and their data are found beside them."""
+        with tempfile.TemporaryDirectory() as other:
+            os.mkdir(os.path.join(other, "x"))
+            with open(os.path.join(other, "x", "w.lisma"), "w", encoding="utf-8") as out:
+                out.write('data w = "w.csv"; part W { y = table(w, time) + open; }')
+            with open(os.path.join(other, "x", "w.csv"), "w", encoding="utf-8") as out:
+                out.write("t,v\n0,7\n1,7\n")
+            text = 'include "x/w.lisma"; W v; q\' = v.y; q(t0) = 0;'
+            status, _, errors = self.run_model(text, "--include", other)
+            self.assertEqual(status, 1)
+            self.assertIn(os.path.join(other, "x", "w.lisma") + ":1:", errors)
+            self.assertAlmostEqual(self.end_of(text + "v.open = 1;", ["q"], "--include", other, "--until", "1")[0], 8, places=9)
 
     def test_settings(self):
         text = "const k = 1; y = k;" + STILL
