@@ -3,6 +3,7 @@
 // The board of charts: which quantities are shown where, over one stretch of time with one cursor for all.
 import { Chart, ChartHost, Range } from "./chart";
 import { byId, make } from "./dom";
+import { Measured } from "./measured";
 import { Run, STEP } from "./session";
 import { say } from "./words";
 
@@ -24,6 +25,7 @@ export abstract class Board implements ChartHost {
   cursor: number | null = null;
   run: Run | null = null;
   kept: Run[] = [];
+  measured: Measured | null = null; // drawn as points
 
   abstract changed(): void;
   abstract setCursor(t: number | null): void;

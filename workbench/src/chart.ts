@@ -3,6 +3,7 @@
 // Charts on a canvas: curves over the time with one zoom and one cursor for all, or over another quantity. What is
 // drawn covers every row: where several fall into a pixel, the stretch from the lowest to the highest is drawn.
 import { make, short, shortBeside } from "./dom";
+import { Measured } from "./measured";
 import { Rows } from "./pyramid";
 import { labelOf, Run } from "./session";
 import { say } from "./words";
@@ -115,6 +116,7 @@ export interface ChartHost {
   cursor: number | null;
   run: Run | null;
   kept: Run[];
+  readonly measured?: Measured | null;
   colour(name: string): string;
   zoom(range: Range): void;
   setCursor(t: number | null): void;
@@ -273,6 +275,10 @@ export class Chart {
       if (l < low) low = l;
       if (h > high) high = h;
     }
+    for (const [, value] of this.pointsIn(range)) {
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
     if (!(low <= high)) [low, high] = [0, 1];
     if (this.log) {
       const least = high > 0 ? high * 1e-12 : 1e-12;
@@ -321,10 +327,35 @@ export class Chart {
     }
     context.globalAlpha = 1;
     context.setLineDash([]);
+    this.drawPoints(context, theme, across);
     context.restore();
     if (this.x === null) this.drawMarks(context, theme, across);
     this.drawCursor(context, theme, across);
     this.showValues();
+  }
+
+  /** Measured values of its quantities: time, value, name. */
+  private *pointsIn(range: Range): Generator<[number, number, string]> {
+    const measured = this.x === null ? this.host.measured : null;
+    for (const name of measured ? this.names : []) {
+      const values = measured?.columns.get(name) ?? [];
+      for (const [i, value] of values.entries()) {
+        const t = measured?.time[i] ?? NaN;
+        if (Number.isFinite(value) && t >= range.from && t <= range.to) yield [t, value, name];
+      }
+    }
+  }
+
+  private drawPoints(context: CanvasRenderingContext2D, theme: Theme, range: Range): void {
+    context.lineWidth = 1.4;
+    for (const [t, value, name] of this.pointsIn(range)) {
+      context.beginPath();
+      context.arc(this.px(t, range), this.py(value), 3, 0, 2 * Math.PI);
+      context.fillStyle = theme.ground;
+      context.fill();
+      context.strokeStyle = this.host.colour(name);
+      context.stroke();
+    }
   }
 
   private fitAcross(curves: Curve[]): Range {
@@ -632,6 +663,7 @@ export class Chart {
     canvas.addEventListener("pointerup", (event) => {
       if (grabbed && !grabbed.moved && this.x === null) {
         const { from, to } = this.host.range;
+        this.host.setCursor(this.timeAt(event.offsetX)); // a finger does not hover
         this.host.pick(this.timeAt(event.offsetX), (6 / this.width) * (to - from));
       }
       grabbed = null;
@@ -653,6 +685,7 @@ export class Chart {
   }
 
   private onKey(event: KeyboardEvent): void {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // keys of the page
     const { from, to } = this.host.range;
     const span = to - from;
     const cursor = this.host.cursor ?? (from + to) / 2;

@@ -15,6 +15,7 @@ import { Experiments } from "./experiments";
 import { Guards } from "./guards";
 import { commandLine } from "./link";
 import { Look, Looking, LookingHost, View } from "./looking";
+import { Measured } from "./measured";
 import { Panels } from "./panels";
 import { Parameters } from "./parameters";
 import { Runs } from "./runs";
@@ -119,6 +120,11 @@ export abstract class Desk extends Board implements Listener, LookingHost {
   protected playOrPause(): void {
     if (!this.session.isPlaying) this.setCursor(null); // what goes on is looked at
     void (this.session.isPlaying ? this.session.pause() : this.session.play());
+  }
+
+  showMeasured(measured: Measured | null): void {
+    this.measured = measured;
+    this.changed();
   }
 
   /** In a run that goes on the drawing and the values follow it again. */

@@ -5,6 +5,7 @@
 import { byId, download, make, short } from "./dom";
 import { Engine } from "./engine";
 import { quoteName } from "./expression";
+import { Measured, readMeasured, spread } from "./measured";
 import { Panel } from "./panels";
 import { Run, Session, Values } from "./session";
 import { count, say } from "./words";
@@ -14,11 +15,14 @@ const LEFT = 64;
 const BOTTOM = 34;
 const TOP = 12;
 const LINE_RIGHT = 16;
+const FAR = 0.3; // of the spread of measured values: a fit that misses them by more has found nothing
 const MAP_RIGHT = 80; // with the scale of its colours
 
 export interface ExperimentHost {
   readonly run: Run | null;
   readonly modelPath: string; // for command lines
+  /** Draw measured values into the charts; null: none. */
+  showMeasured(measured: Measured | null): void;
   /** Values found here become those of the sliders. */
   use(values: Values): void;
 }
@@ -94,6 +98,7 @@ export class Experiments implements Panel {
     this.sweep = null;
     this.values = {};
     this.data = null;
+    this.host.showMeasured(null);
     this.result.replaceChildren();
   }
 
@@ -204,15 +209,16 @@ export class Experiments implements Panel {
   }
 
   private fitFields(): HTMLElement[] {
-    const file = make("input", { type: "file", accept: ".csv,text/csv" });
+    const file = make("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv", class: "unseen" });
     file.addEventListener("change", () => {
       const chosen = file.files?.[0];
       void chosen?.text().then((text) => {
         this.data = { name: chosen.name, text };
+        this.host.showMeasured(readMeasured(text));
         this.show();
       });
     });
-    return [make("label", {}, make("span", {}, say("data")), file, this.data ? make("small", {}, this.data.name) : null),
+    return [make("label", {}, make("span", {}, say("data")), make("b", { class: "file" }, this.data?.name ?? say("choose a file"), file)),
       make("p", {}, make("small", {}, say("A table with a column time; other columns have names of quantities."))),
       make("p", {}, say("constants to be found")), this.ticks()];
   }
@@ -314,12 +320,13 @@ export class Experiments implements Panel {
     const sorted = [...found].sort((a, b) => weight(b) - weight(a));
     const most = Math.max(...sorted.map(weight), Number.MIN_VALUE);
     const side = (v: number | null): string => (v === null ? "–" : short(v, 5));
-    const rows = sorted.map((d) => make("tr", { class: d.verdict },
+    const notes = (d: Derivative): string[] => [...(d.reason ? [d.reason] : []), ...d.changes.filter((c) => c !== null).map((c) => `${say("order of events changes at")} ${short(c, 7)}`)];
+    const rows = sorted.flatMap((d) => [make("tr", { class: d.verdict },
       make("td", {}, d.parameter), make("td", { class: "number" }, short(d.at, 6)),
       make("td", { class: "number" }, d.verdict === "exists" ? side(d.derivative) : `${side(d.left)} | ${side(d.right)}`),
       make("td", {}, make("div", { class: "weight", style: `width:${Math.round((100 * weight(d)) / most)}%` })),
-      make("td", {}, say(d.verdict === "exists" ? "exists" : d.verdict), d.reason ? make("small", {}, ` ${d.reason}`) : null,
-        ...d.changes.filter((c): c is number => c !== null).map((c) => make("small", {}, ` ${say("order of events changes at")} ${short(c, 7)}`)))));
+      make("td", {}, say(d.verdict))),
+    ...notes(d).map((note) => make("tr", { class: "note" }, make("td", {}), make("td", { colspan: 4 }, make("small", {}, note))))]);
     this.result.replaceChildren(
       make("p", { class: "told", role: "status" }, found.length < all ? `${found.length} ${say("of")} ${all}…` : `${found[0]?.measure} = ${short(found[0]?.value ?? NaN, 8)}`),
       make("table", {}, make("tr", {}, ...["constant", "value", "derivative", "weight", "verdict"].map((h) => make("th", {}, say(h)))), ...rows));
@@ -334,8 +341,11 @@ export class Experiments implements Panel {
     if (turn !== this.turn) return;
     const found = json.parameters as Fitted[];
     const values = Object.fromEntries(found.map((f) => [f.name, f.value]));
+    const measured = readMeasured(this.data.text);
+    const wide = measured ? spread(measured, this.host.run?.quantities.map((q) => q.name) ?? []) : 0;
     this.result.replaceChildren(
       make("p", { class: "told", role: "status" }, `${say(json.converged ? "found" : "not converged")}: ${count(json.points, "value")}, rms ${short(json.rms, 5)}, ${count(json.runs, "run")}`),
+      json.rms > FAR * wide && wide > 0 ? make("p", { class: "told failed" }, say("This is still far from the data. Move the sliders nearer to the points and begin again.")) : "",
       make("table", {}, make("tr", {}, ...["constant", "value", "deviation"].map((h) => make("th", {}, say(h)))),
         ...found.map((f) => make("tr", {}, make("td", {}, f.name), make("td", { class: "number" }, short(f.value, 9)),
           make("td", { class: "number" }, f.deviation === null ? say("not determined") : `± ${short(f.deviation, 3)}`)))),

@@ -130,6 +130,8 @@ const russian: Record<string, string> = {
   "order of events changes at": "порядок событий меняется при",
   "choose at least one constant": "выберите хотя бы одну константу",
   "choose a table of measured rows": "выберите таблицу измерений",
+  "choose a file": "выбрать файл",
+  "This is still far from the data. Move the sliders nearer to the points and begin again.": "Это ещё далеко от данных. Подведите ползунки ближе к точкам и начните снова.",
   "constants to be found": "искомые константы",
   "a range needs two numbers and at least two points": "нужны два числа и не меньше двух точек",
   "A table with a column time; other columns have names of quantities.":

@@ -135,18 +135,27 @@ const tests = {
     await bench.until((look) => look.constants.k === 0.8 && look.events.length === 27);
   },
 
-  async mistake_and_quick_fix(bench) {
-    await bench.write("const gravity = 9.81;\ny' = v; y(t0) = 1;\nv' = -gravty;\nexperiment { end = 0.3; }\n");
-    const look = await bench.until((look) => look.messages.some((m) => m.includes('gravty')));
-    assert.match(look.messages.join(), /gravty/);
+  async writes_the_breaking_pendulum(bench) {
+    const { page } = bench;
+    const gallery = readFileSync(join(root, "models/dae/fragile_pendulum.lisma"), "utf8").replace(/^(\/\/.*\n)+/, "");
+    await bench.write(gallery.replace("-T * x / l", "-T * x / lenght").replace("const l =", "const length =").replaceAll("/ l ", "/ length ").replace("l * l", "length * length"));
+    await bench.until((look) => look.messages.some((m) => m.includes("lenght")));
     await bench.picture(`${bench.form.name}-mistake`);
-    await bench.page.click("#messages .fix");
-    const mended = await bench.until((look) => look.messages.length === 0 && look.state === 'done' && look.t === 0.3);
-    assert.ok(mended.text.includes("v' = -gravity;"));
-    assert.ok(Math.abs(mended.last.y - (1 - 0.5 * 9.81 * 0.09)) < 1e-9);
-    await bench.page.click(".cm-content");
-    await bench.page.keyboard.press("Control+z");
-    await bench.until((look) => look.text.includes('gravty'));
+    await page.click("#messages .fix");
+    const mended = await bench.until((look) => look.messages.length === 0 && look.state === "done" && look.t === 2);
+    assert.ok(mended.text.includes("-T * x / length"), mended.text);
+    const known = lastRow("dae/fragile_pendulum.lisma");
+    for (const name of ["x", "y", "v_x", "v_y"]) assert.ok(Math.abs(mended.last[name] - known[name]) < 1e-6 * Math.abs(known[name]), `${name}: ${mended.last[name]}, not ${known[name]}`);
+    // its events one by one, and why
+    await page.locator(".chart canvas >> nth=0").focus();
+    for (const [i, why] of [[0, /Pendulum, because y < h/], [1, /Falling, because y >= h/]]) {
+      await page.keyboard.press("Alt+ArrowRight");
+      await page.waitForFunction((n) => document.querySelectorAll(".event")[n]?.classList.contains("selected"), i);
+      assert.match(await page.textContent(".explanation"), why);
+    }
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+z");
+    await bench.until((look) => look.text.includes("lenght"));
   },
 
   async the_editor_knows_the_language(bench) {
@@ -425,6 +434,36 @@ experiment { end = 3; }
     await bench.page.click("#experiment-run");
     await bench.page.waitForSelector(".told.failed");
     await bench.page.click("#reset");
+  },
+
+  async constants_are_found_from_measured_rows(bench) {
+    await bench.write("const a = 1;\nx' = -a*x; x(t0) = 1;\nexperiment { end = 3; }\n");
+    await bench.until((look) => look.t === 3 && Math.abs(look.last.x - Math.exp(-3)) < 1e-5);
+    await bench.page.click("#panel-tabs >> text=Experiments");
+    await bench.page.click("[data-kind=fit]");
+    const rows = Array.from({ length: 13 }, (_, i) => `${i / 4},${Math.exp((-2 * i) / 4)}`);
+    await bench.page.setInputFiles(".experiment-form input[type=file]", { name: "cooling.csv", mimeType: "text/csv", buffer: Buffer.from(`time,x\n${rows.join("\n")}\n`) });
+    await bench.page.waitForSelector(".file >> text=cooling.csv");
+    const points = () => bench.page.evaluate(() => {
+      const { arc } = CanvasRenderingContext2D.prototype;
+      let drawn = 0;
+      CanvasRenderingContext2D.prototype.arc = function (...of) {
+        drawn += of[2] === 3;
+        arc.apply(this, of);
+      };
+      window.saltus.frame();
+      CanvasRenderingContext2D.prototype.arc = arc;
+      return drawn;
+    });
+    assert.equal(await points(), 13);
+    await bench.page.check(".ticks input");
+    await bench.page.click("#experiment-run");
+    await bench.page.click("text=Use these values");
+    const look = await bench.until((look) => Math.abs(look.constants.a - 2) < 1e-4 && look.state === "done");
+    assert.ok(Math.abs(look.last.x - Math.exp(-6)) < 1e-5);
+    await bench.picture(`${bench.form.name}-fit`);
+    await bench.open("ball.lisma");
+    assert.equal(await points(), 0, "they belong to the model before");
   },
 
   async conditions_costs_and_energy(bench) {
