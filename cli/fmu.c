@@ -716,7 +716,8 @@ static int check(FmuJob* job) {
             job->d.name, job->d.count);
   uint32_t findings = fmu_rules(&job->d, print_rule, NULL);
   if (job->d.me && !job->d.me_tool) findings += check_interface(job, true);
-  if (job->d.cs && !job->d.cs_tool) findings += check_interface(job, false);
+  if (job->d.cs && !job->d.cs_tool && !interrupted) findings += check_interface(job, false);
+  if (interrupted) return CLI_SIGNAL + (int)interrupted;
   printf(findings ? "%u finding%s\n" : "nothing found\n", findings, findings == 1 ? "" : "s");
   return stdout_finish(findings ? CLI_MODEL : CLI_DONE);
 }

@@ -2,6 +2,7 @@
 """FMUs inside of models, from Python."""
 
 import os
+import resource
 import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +48,17 @@ class Blocks(unittest.TestCase):
         with ThreadPoolExecutor(4) as pool:
             ends = set(pool.map(lambda i: (m.run(until=2.5)["j.y"][-1], m.run(until=2.5)["k.y"][-1]), range(8)))
         self.assertEqual(len(ends), 1, ends)
+
+    def test_many_runs(self):
+        """Runs with few files to be had: nothing of one is left when the next begins."""
+        m = self.model('fmu j = "me.fmu";')
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 12, limits[1]))
+        try:
+            ends = {m.run(until=1.5, samples=2)["j.y"][-1] for _ in range(15)}
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        self.assertEqual(len(ends), 1)
 
     def test_snapshots_put_the_fmu_back(self):
         sim = self.model('fmu j = "me.fmu";').sim()
