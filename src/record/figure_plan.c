@@ -525,7 +525,8 @@ static void plan_axis(Plan* plan, FigurePanel* panel, AxisId id, const AxisWish*
     const FigureLine* line = &panel->lines[i];
     if (id != AXIS_X && line->axis != id) continue;
     range = range_join(range, line_range(line, id, wish->log, shown));
-    plan->hides = plan->hides || (wish->log && hides_values(line, id, shown));
+    // a logarithmic time leaves out its start, as everybody expects
+    plan->hides = plan->hides || (id != AXIS_X && wish->log && hides_values(line, id, shown));
     ordered = ordered && line->ordered;
   }
   axis->log = wish->log;

@@ -97,6 +97,17 @@ class Figures(cli_case.CliCase):
         self.write("many.csv", f"time,x,{columns}\n0,1{',on' * 9}\n1,2{',off' * 9}\n")
         self.assertIn("there are more automata", self.good("plot", "many.csv").out)
 
+    def test_a_logarithmic_time_has_rows(self):
+        self.write("decay.lisma", "x' = -x; x(t0) = 1; y' = -1000*(y - x); y(t0) = 0; experiment { end = 1e6; }\n")
+        def rows(*options):
+            self.good("run", "decay.lisma", "-q", "-o", "rows.csv", "--plot", "p.svg", *options)
+            times = [float(line.split(",")[0]) for line in self.read("rows.csv").splitlines()[1:]]
+            return len(times), sum(0 < t < 1 for t in times)
+        self.assertGreater(rows("--log", "x")[1], 20)
+        self.assertEqual(rows("--log", "y"), (501, 0))
+        self.assertEqual(rows("--log", "x", "--samples", "100"), (101, 0))
+        self.assertEqual(rows("--histogram", "x", "--log", "x"), (501, 0))
+
     def test_points(self):
         self.write("data.csv", "time,h\n0,1\n5,2\n9,1.5\n")
         self.good("plot", "saw.csv", "data.csv", "h", "--bands", "off", "-o", "lines.svg")
