@@ -56,9 +56,11 @@ typedef struct Jump {
   double* delta;
   double* total;
   double* work;
-  double* struck;  // per column: its part that resets demand
-  double largest;  // distance so far: equations that repeat each other agree beside it
-  bool* yields;    // forces that leave the load to others
+  double* struck;   // per column: its part that resets demand
+  bool written;     // balanced by the coefficients alone
+  double distance;  // behind the last step
+  double largest;   // distance so far: equations that repeat each other agree beside it
+  bool* yields;     // forces that leave the load to others
   uint32_t* pivot;
   uint32_t* column_quantity;
   NumSquare* square;     // factors of a large system
@@ -112,9 +114,8 @@ static Jump jump_begin(EngSim* sim) {
   s.column_quantity = (uint32_t*)dae_take(&at, s.e);
   s.hidden_row = (uint32_t*)dae_take(&at, s.e);
   uint32_t column = 0;
-  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+  for (uint32_t v = 0; v < sim->model->var_count; v++)
     if (im->top[v] != MODEL_NONE && column < s.e) s.column_quantity[column++] = im->top[v];
-  }
   for (uint32_t k = 0; k < s.e; k++) {
     const ModelQuantity* top = &im->quantities[s.column_quantity[k]];
     s.yields[k] = top->order == 0 && sim->model->vars[top->var].yields;
@@ -122,9 +123,8 @@ static Jump jump_begin(EngSim* sim) {
     s.total[k] = s.struck[k] = 0.0;
   }
   // levels ascend: the last one below the top stays
-  for (uint32_t i = 0; i < im->constraint_count; i++) {
+  for (uint32_t i = 0; i < im->constraint_count; i++)
     s.hidden_row[im->rows[i].equation] = i;
-  }
   dae_gather(sim, im, s.value);
   memcpy(s.before, s.value, im->quantity_count * sizeof *s.value);
   dae_run_system(sim, im, s.value, s.out);
@@ -147,6 +147,7 @@ static void find_scales(EngSim* sim, Jump* s) {
     if (s->im->quantities[top].order == 0) continue;
     uint32_t env = s->im->quantities[top - 1].env;
     s->scale[k] = fmax(fabs(s->value[top - 1]), env == MODEL_NONE ? 0.0 : eng_scale(sim, env));
+    if (s->scale[k] < DBL_MIN) s->scale[k] = 0.0;  // what is left of zero has no digits
   }
   DaeRows rows = {.entries = s->tops,
                   .entry_count = s->top_count,
@@ -159,7 +160,8 @@ static void find_scales(EngSim* sim, Jump* s) {
     uint32_t hidden = s->hidden_row[entry->row];
     if (hidden == MODEL_NONE || s->coefficient[i] == 0.0) continue;
     double size = fabs(s->out[hidden] / s->coefficient[i]);
-    if (size <= DBL_MAX) s->scale[entry->column] = fmax(s->scale[entry->column], size);
+    if (size >= DBL_MIN && size <= DBL_MAX)
+      s->scale[entry->column] = fmax(s->scale[entry->column], size);
   }
   dae_complete_scales(&rows, s->coefficient, s->row, s->work, s->scale);
 }
@@ -178,9 +180,8 @@ static void equilibrate(Jump* s) {
       double* size = &s->work[s->tops[i].column];
       *size = fmax(*size, fabs(by_size(s, i)));
     }
-    for (uint32_t k = 0; k < s->e; k++) {
+    for (uint32_t k = 0; k < s->e; k++)
       if (s->work[k] > 0.0 && s->work[k] <= DBL_MAX) s->balance[k] /= s->work[k];
-    }
   }
 }
 
@@ -214,9 +215,8 @@ static double evaluate(EngSim* sim, Jump* s, const double* value) {
 
 static SltStatus factor_full(Jump* s, uint32_t* bad) {
   memset(s->matrix, 0, (size_t)s->e * s->e * sizeof *s->matrix);
-  for (uint32_t i = 0; i < s->top_count; i++) {
+  for (uint32_t i = 0; i < s->top_count; i++)
     s->matrix[(size_t)s->tops[i].row * s->e + s->tops[i].column] += by_size(s, i);
-  }
   if (s->kept) memcpy(s->kept, s->matrix, (size_t)s->e * s->e * sizeof *s->matrix);
   SltStatus status = num_lu_factor(s->e, s->matrix, SINGULAR, s->lu_scale, s->pivot, bad);
   s->least = status < 0 && s->im->repeats;
@@ -239,7 +239,8 @@ static SltStatus factor_sparse(EngSim* sim, Jump* s, uint32_t* bad) {
 /// Factors of the mode's own Jacobian.
 static SltStatus factor(EngSim* sim, Jump* s) {
   uint32_t bad = 0;
-  memcpy(s->balance, s->scale, s->e * sizeof *s->balance);
+  for (uint32_t k = 0; k < s->e; k++)
+    s->balance[k] = s->written ? 1.0 : s->scale[k];
   equilibrate(s);
   SltStatus status = is_full(s->im) ? factor_full(s, &bad) : factor_sparse(sim, s, &bad);
   if (status >= 0 || status == SLT_ERR_NOMEM) return status;
@@ -253,17 +254,15 @@ static bool was_known(const EngSim* sim, uint32_t var, uint32_t order) {
   if (!from) return true;
   const ModelVarMode* mode = &from->vars[var];
   if (order <= (mode->role == MODEL_ROLE_STATE ? mode->state_order : 0)) return true;
-  for (uint32_t i = 0; i < from->full.output_count; i++) {
+  for (uint32_t i = 0; i < from->full.output_count; i++)
     if (from->full_env[i] == sim->model->vars[var].env + order) return true;
-  }
   return false;
 }
 
 /// Whether a contact closes with the last of its impacts.
 static bool ends_bouncing(const EngSim* sim) {
-  for (uint32_t i = 0; sim->instant.has_instead && i < sim->model->transition_count; i++) {
+  for (uint32_t i = 0; sim->instant.has_instead && i < sim->model->transition_count; i++)
     if (sim->instant.transitions[i].fired_now && sim->model->transitions[i].instead) return true;
-  }
   return false;
 }
 
@@ -277,9 +276,8 @@ static void measure_rounding(const EngSim* sim, Jump* s) {
     double* size = &s->row[s->tops[i].row];
     *size = fmax(*size, fabs(s->coefficient[i] * s->total[s->tops[i].column]));
   }
-  for (uint32_t k = 0; k < s->e; k++) {
+  for (uint32_t k = 0; k < s->e; k++)
     s->work[k] = (double)INFINITY;
-  }
   for (uint32_t i = 0; i < s->top_count; i++) {
     double* balance = &s->work[s->tops[i].column];
     if (s->coefficient[i] == 0.0) continue;
@@ -322,9 +320,8 @@ static void publish_jump(EngSim* sim, Jump* s) {
 static void publish_guards(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   EngDae* dae = &sim->dae;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t i = 0; i < mode->atom_count; i++)
     dae->guard[i] = 0.0;
-  }
   if (!mode->impulse || !dae->impulsive) return;
   const ModelImpulse* impulse = mode->impulse;
   double* q = dae->work;
@@ -333,9 +330,8 @@ static void publish_guards(EngSim* sim) {
   dae_gather(sim, mode->implicit, q);
   const ModelContext* context = eng_context(sim);
   model_program_run(&impulse->slopes, context, dae->impulse_regs, sim->core.t, q, slopes);
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t i = 0; i < mode->atom_count; i++)
     rounding[i] = 0.0;
-  }
   for (uint32_t i = 0; i < impulse->entry_count; i++) {
     const ModelEntry* entry = &impulse->entries[i];
     bool struck = sim->atoms[mode->atoms[entry->row]].kind.struck;
@@ -344,9 +340,8 @@ static void publish_guards(EngSim* sim) {
     dae->guard[entry->row] += part;
     rounding[entry->row] += ENG_IMPULSE_MIN * fabs(part);
   }
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t i = 0; i < mode->atom_count; i++)
     if (!(fabs(dae->guard[i]) > rounding[i])) dae->guard[i] = 0.0;
-  }
 }
 
 bool eng_impulse_truth_slow(const EngSim* sim, uint32_t i, bool* truth) {
@@ -380,9 +375,8 @@ static bool solve_step(Jump* s, const double* beside) {
     solved = model_rank_solve(s->e, s->matrix, s->work, size, s->balance, s->yields, s->order,
                               s->delta) != MODEL_RANK_NONE;
   }
-  for (uint32_t k = 0; k < s->e; k++) {
+  for (uint32_t k = 0; k < s->e; k++)
     s->delta[k] *= s->balance[k];
-  }
   return solved;
 }
 
@@ -432,11 +426,11 @@ static SltStatus solve_jump(EngSim* sim, Jump* s) {
     bool stagnates = close && after > 0.5 * distance;
     distance = after;
     memcpy(s->value, s->trial, s->im->quantity_count * sizeof *s->value);
-    for (uint32_t k = 0; k < s->e; k++) {
+    for (uint32_t k = 0; k < s->e; k++)
       s->total[k] += part * s->delta[k];
-    }
     if (stagnates) break;
   }
+  s->distance = distance;
   return SLT_OK;
 }
 
@@ -457,10 +451,19 @@ static void correct_values(EngSim* sim, bool rounding) {
 }
 
 SltStatus dae_reinitialise(EngSim* sim, double distance) {
-  Jump s = jump_begin(sim);
-  find_scales(sim, &s);
-  SltStatus status = solve_jump(sim, &s);
-  num_square_free(s.square);
+  Jump s = {0};
+  SltStatus status = SLT_ERR_STRUCTURE;
+  EngError none = sim->error;
+  // scales that are rounding alone hide ranks: then the coefficients show them as they are written
+  for (int written = 0; written < 2 && status != SLT_ERR_NOMEM; written++) {
+    if (written && status >= 0 && s.distance <= DAE_CLOSE) break;
+    sim->error = none;
+    s = jump_begin(sim);
+    s.written = written;
+    find_scales(sim, &s);
+    status = solve_jump(sim, &s);
+    num_square_free(s.square);
+  }
   if (status < 0) return status;
   dae_scatter(sim, s.im, s.value, false);
   publish_jump(sim, &s);
@@ -477,9 +480,8 @@ void dae_pull_apart(EngSim* sim) {
   EngError contradiction = sim->error;
   Jump s = jump_begin(sim);
   // levels ascend: the first one stays
-  for (uint32_t i = s.im->constraint_count; i-- > 0;) {
+  for (uint32_t i = s.im->constraint_count; i-- > 0;)
     s.hidden_row[s.im->rows[i].equation] = i;
-  }
   find_scales(sim, &s);
   bool solved = evaluate(sim, &s, s.value) > 0.0 && factor(sim, &s) >= 0 && solve_step(&s, NULL);
   num_square_free(s.square);
@@ -488,9 +490,8 @@ void dae_pull_apart(EngSim* sim) {
   memcpy(s.total, s.delta, s.e * sizeof *s.total);
   measure_rounding(sim, &s);
   memset(dae->impulse, 0, 2 * s.im->quantity_count * sizeof *dae->impulse);
-  for (uint32_t k = 0; k < s.e; k++) {
+  for (uint32_t k = 0; k < s.e; k++)
     if (fabs(s.total[k]) > s.work[k]) dae->impulse[s.column_quantity[k]] = s.total[k];
-  }
   dae->impulsive = true;
   publish_guards(sim);
 }
