@@ -88,18 +88,16 @@ static bool project_step(Projection* p, double* x) {
   if (num_normal_factor(p->normal, p->g, repeats ? 1e-13 : 0.0, repeats ? 0.0 : 1e-13) < 0) {
     return false;
   }
-  for (uint32_t i = 0; i < p->c; i++) {
+  for (uint32_t i = 0; i < p->c; i++)
     p->lambda[i] = p->row[i] > 0.0 ? -p->out[i] / p->row[i] : 0.0;
-  }
   num_normal_solve(p->normal, p->lambda);
   memset(p->change, 0, p->n * sizeof *p->change);
   for (uint32_t i = 0; i < p->im->constraint_entry_count; i++) {
     const ModelEntry* entry = &p->im->constraint_entries[i];
     p->change[entry->column] += p->g[i] * p->lambda[entry->row];
   }
-  for (uint32_t j = 0; j < p->n; j++) {
+  for (uint32_t j = 0; j < p->n; j++)
     x[j] += p->weight[j] * p->change[j];
-  }
   return true;
 }
 
@@ -118,9 +116,8 @@ static double straight_distance(EngSim* sim, double t, const double* x, double* 
 
 static bool straight_step(const ModelImplicit* im, const double* out, double* x) {
   if (out[1] == 0.0) return false;
-  for (uint32_t k = 0; k + 2 < im->project.output_count; k++) {
+  for (uint32_t k = 0; k + 2 < im->project.output_count; k++)
     x[im->project_states[k]] += out[k + 2];
-  }
   return true;
 }
 
@@ -195,9 +192,8 @@ SltStatus dae_close_rest(EngSim* sim) {
   double distance = constraint_distance(sim, &p, sim->core.t, sim->x);
   if (distance >= 0.0 && distance <= DAE_TINY) return SLT_OK;
   double tolerable = fmax(1e3 * sim->options.rtol, 10.0 * sim->options.event_eps);
-  for (uint32_t i = 0; i < p.c; i++) {
+  for (uint32_t i = 0; i < p.c; i++)
     p.scale[i] = dae_row_distance(p.out[i], p.row[i]);
-  }
   bool changed = false;
   bool close = distance >= 0.0 && distance <= tolerable;
   if (!close || !eng_project(sim, sim->core.t, sim->x, &changed)) {
@@ -209,9 +205,8 @@ SltStatus dae_close_rest(EngSim* sim) {
     constraint_distance(sim, &p, sim->core.t, p.work);
     return dae_fail_rows(sim, p.scale, p.out, p.c);
   }
-  for (uint32_t i = 0; i < mode->state_count; i++) {
+  for (uint32_t i = 0; i < mode->state_count; i++)
     sim->env[mode->state_env[i]] = sim->x[i];
-  }
   return SLT_OK;
 }
 

@@ -30,9 +30,8 @@ void dae_pass_scales(const DaeRows* rows, const double* out, double* row, double
   for (int round = 0; round < ROUNDS; round++) {
     bool any = false;
     measure_rows(rows, out, scale, row);
-    for (uint32_t j = 0; j < rows->column_count; j++) {
+    for (uint32_t j = 0; j < rows->column_count; j++)
       found[j] = 0.0;
-    }
     for (uint32_t k = 0; k < rows->entry_count; k++) {
       const ModelEntry* entry = &rows->entries[k];
       double slope = fabs(out[entry->reg]);
@@ -79,9 +78,8 @@ void dae_scales(EngSim* sim, const ModelImplicit* im, const double* value, const
                 double* row, double* found, double* scale) {
   DaeRows rows = rows_of(im);
   known_scales(sim, im, value, scale);
-  for (uint32_t j = 0; j < im->quantity_count; j++) {
+  for (uint32_t j = 0; j < im->quantity_count; j++)
     if (!(scale[j] > 0.0) && fabs(value[j]) <= DBL_MAX) scale[j] = fabs(value[j]);
-  }
   dae_complete_scales(&rows, out, row, found, scale);
 }
 
