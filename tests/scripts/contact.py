@@ -840,6 +840,28 @@ experiment { end = 2; rtol = 1e-8; }
             self.assertAlmostEqual(end[0], -math.cos(6), delta=2e-5)
             self.assertLess(max(abs(x) for x in end[1:]), 1e-6)
 
+    def test_resets_that_jump(self):
+        """Impacts that rub: the reaction follows sign(u) as long as the body slides on the floor, also through zero.
+        Where it would have to stick, no direction follows from the resets, and the run says so."""
+        model = ("const S = %r;\ny' = v;  v' = -9.81*S;  x' = u;  u' = %r*S;\n"
+                 "y(t0) = 0.1*S;  v(t0) = 0;  x(t0) = 0;  u(t0) = %r*S;\n"
+                 "automaton b { state h [y <= 0] && [v < 0] { set v = -0.5*v, u = %s; } from init, h; }\n")
+        forms = ("u + 0.3*v*sign(u)", "if(u > 0, u + 0.3*v, u - 0.3*v)", "sign(u)*max(0, abs(u) + 0.3*v)")
+        flight = math.sqrt(2*0.1/9.81)
+        for form, unit in itertools.product(forms, (1, 1e-9, 1e6)):
+            for push, u in ((1, 6), (-1, -6), (3, 2)):
+                rows, _, _ = self.run_model(model % (unit, push, u, form), "--until", "2", "--samples", "2")
+                slows = math.copysign(0.2*9.81, u)
+                self.assertAlmostEqual(rows[-1]["u"]/unit, u + (push - slows)*2, delta=1e-5)
+            # where it is pushed back it turns round, and slides the other way
+            rows, _, _ = self.run_model(model % (unit, -4, 3, form), "--until", "2", "--samples", "2")
+            turns = 3/(4 + 0.2*9.81)
+            if "max" not in form:
+                self.assertAlmostEqual(rows[-1]["u"]/unit, (0.2*9.81 - 4)*(2 - turns), delta=1e-4)
+            self.write("model.lisma", model % (unit, 0.5, 3, form))
+            self.fails(3, "run", "model.lisma", "-q", "--until", "4", says="E0807")
+        self.assertGreater(turns, flight)
+
     def test_a_chain_of_a_hundred_blocks(self):
         rows, records, _ = self.run_model(CHAIN, "--samples", "10")
         moved = [i for i in range(1, 101) if rows[-1][f"x_{i}"] != 0]

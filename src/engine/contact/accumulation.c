@@ -127,8 +127,7 @@ static SltStatus accumulates(EngSim* sim, uint32_t transition) {
       "each other ever faster (ratio %s)",
       eng_short(times->last + time_left(times)).text, STR_ARGS(a->name),
       STR_ARGS(a->states[t->to].written->name), eng_number(times->ratio).text);
-  eng_hint(sim, "the model says nothing about what comes after; add a state for it");
-  return sim->error.status;
+  return eng_hint(sim, "the model says nothing about what comes after; add a state for it");
 }
 
 static bool sets_state(const Model* model, uint32_t begin, uint32_t count) {
@@ -304,24 +303,21 @@ static bool ends_instead(const EngSim* sim, uint32_t automaton) {
   return false;
 }
 
-static bool has_resets(const Model* model, const ModelTransition* t) {
-  return t->action_count > 0 || model->automata[t->automaton].states[t->to].action_count > 0;
-}
-
 /// Whether the sequence follows from impacts of another automaton, which happen between its firings
 /// or with them. It ends with them. (A brake changes its direction at every bounce, and between
 /// two.)
 static bool follows_impacts(const EngSim* sim, uint32_t transition) {
   const Model* model = sim->model;
   const EngAccumulation* own = &sim->contact.accumulations[transition];
-  bool own_resets = has_resets(model, &model->transitions[transition]);
+  bool own_resets = eng_reset_count(model, transition) > 0;
   for (uint32_t i = 0; i < model->transition_count; i++) {
     const EngAccumulation* other = &sim->contact.accumulations[i];
     const ModelTransition* t = &model->transitions[i];
     if (other->count == 0 && other->interval == 0.0) continue;  // it has never fired
     if (other->last == sim->core.t && ends_instead(sim, t->automaton)) return true;
     if (t->automaton == model->transitions[transition].automaton || own_resets) continue;
-    if (has_resets(model, t) && other->last >= own->last - BETWEEN * own->interval) return true;
+    if (eng_reset_count(model, i) > 0 && other->last >= own->last - BETWEEN * own->interval)
+      return true;
   }
   return false;
 }

@@ -9,6 +9,9 @@
 
 #define RATES_CHAIN 16     // rates that follow from each other
 #define PROOF_MAX   16     // contacts of a group whose reactions are enclosed together
+#define JUMP        1e-3   // of a direction: resets that change by more jump
+#define AHEAD       64.0   // impacts within which a jump of resets counts
+#define PASSES      16384  // ... that it takes to pass one, at most
 #define WEAK        1e-10  // of the largest reaction so far: as good as none
 
 // ---- structure ----------------------------------------------------------------------------------
@@ -55,6 +58,11 @@ static SltStatus note_actions(EngSim* sim, EngContactWork* w, Row* row, uint32_t
     for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
       uint32_t env = model_term_input(&action->value, k);
       if (env != MODEL_NONE) SLT_TRY(note_reading(sim, w, row, env));
+    }
+    const ModelProgram* program = &action->value.shape->program;
+    for (uint32_t k = 0; k < program->code_count; k++) {
+      uint32_t op = program->code[k].op;
+      row->jumps |= (op >= MODEL_OP_ABS && op <= MODEL_OP_CEIL) || op == MODEL_OP_SELECT;
     }
     uint32_t at = row->entry_begin;
     while (at < row->entry_end && w->entries[at].state != state) {
@@ -197,7 +205,7 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
     readings = row->reading_end;
   }
   SLT_TRY(ENG_GROW(sim, w->saved, w->saved_capacity, readings));
-  SLT_TRY(ENG_GROW(sim, w->resets, w->reset_capacity, 2 * (size_t)entries));
+  SLT_TRY(ENG_GROW(sim, w->resets, w->reset_capacity, 3 * (size_t)entries));
   model_program_bind_dual(&mode->gdot, sim->env, w->dual);
   return make_groups(sim, w, count);
 }
@@ -318,15 +326,14 @@ static bool holds_in_impact(EngSim* sim, const Row* row, uint32_t index, double 
                                          t, sim->contact.work->x));
 }
 
-/// What the resets would make of the speeds at (t, x), moved by -reach along the direction.
-static void reset_values(EngSim* sim, const Row* row, double t, const double* x, double reach,
-                         double* out) {
+void eng_contact_resets(EngSim* sim, const Row* row, double t, const double* x, double speed,
+                        double* out) {
   EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
   memcpy(w->x, x, mode->state_count * sizeof *x);
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     const Entry* entry = &w->entries[e];
-    w->x[entry->state] -= reach * sim->contact.direction[entry->along];
+    w->x[entry->state] -= speed * sim->contact.direction[entry->along];
   }
   if (row->reads_computed) {
     model_program_run(&mode->full, &sim->values.flow_context, sim->programs.full, t, w->x,
@@ -356,8 +363,10 @@ bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double
   double reach = sim->contact.closed[contact].reach;
   double* near = w->resets;
   double* far = w->resets + (row->entry_end - row->entry_begin);
-  reset_values(sim, row, t, x, 0.0, near);
-  reset_values(sim, row, t, x, reach, far);
+  double rate = output_value(sim, &sim->core.mode->gdot, sim->programs.gdot, row->index, t, x);
+  // of a contact that is just closing or struck, the speed that it has is left out
+  eng_contact_resets(sim, row, t, x, -rate, near);
+  eng_contact_resets(sim, row, t, x, reach - rate, far);
   bool any = false;
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     Entry* entry = &w->entries[e];
@@ -369,6 +378,48 @@ bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double
     any |= entry->d != 0.0;
   }
   return any;
+}
+
+/// Whether a few impacts more would turn the direction of a contact: its resets jump there, like
+/// sign(u) where impacts rub. x is work space.
+static bool turns(EngSim* sim, uint32_t contact, double t, double* x) {
+  EngContactWork* w = sim->contact.work;
+  const Row* row = &w->rows[contact];
+  double* first = w->resets + 2 * (size_t)(row->entry_end - row->entry_begin);
+  double largest = 0.0;
+  double most = 0.0;
+  for (int turn = 0; turn < 2 && eng_contact_direction(sim, contact, t, x); turn++) {
+    for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+      double* before = &first[e - row->entry_begin];
+      most = turn ? fmax(most, fabs(w->entries[e].d - *before)) : 0.0;
+      *before = w->entries[e].d;
+      largest = fmax(largest, fabs(*before));
+      x[w->entries[e].state] += AHEAD * sim->contact.closed[contact].reach * *before;
+    }
+  }
+  return most > JUMP * largest;
+}
+
+/// Fails where a contact rests at a jump of its resets, which no direction of its reaction follows
+/// from; t is the begin of the trial.
+static SltStatus check_jumps(EngSim* sim, double t) {
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    EngContact* contact = &sim->contact.closed[i];
+    if (!sim->contact.work->rows[i].jumps) continue;
+    num_dense_eval(sim->stepper, t, sim->probe.x);
+    bool rubbed = contact->rubs;
+    contact->rubs = turns(sim, i, t, sim->probe.x);
+    if (!contact->rubs || !rubbed) contact->since = t;
+    // a motion that passes the jump does so within a few impacts
+    double gained = (t - contact->since) * fabs(sim->contact.work->rows[i].flow);
+    if (!(gained > PASSES * contact->reach)) continue;
+    const ModelAtomText* gap = sim->model->atoms[contact->atom].written;
+    eng_fail(sim, SLT_ERR_ZENO, DIAG_E0807, &gap->span,
+             "from t = %s on the closed contact of '%.*s' rubs where its resets jump, without end",
+             eng_short(contact->since).text, STR_ARGS(gap->text));
+    return eng_hint(sim, "declare it with `contact`, and what rubs in it with `friction`");
+  }
+  return SLT_OK;
 }
 
 void eng_contact_spread(EngContactWork* w, const Row* row, bool back) {
@@ -560,10 +611,12 @@ static double beyond_guard(EngSim* sim, uint32_t contact, double a, double b, co
     uint32_t at = eng_atom_place(sim->core.mode, guard->atoms[i]);
     ModelDual g = {.v = {-(double)INFINITY, 0.0}};  // what cannot be enclosed may be anything
     if (at == MODEL_NONE) continue;
-    if (x) g.v.lo = output_value(sim, p, sim->programs.g_flow, at, a, x);
-    if (!x)
+    if (x) {
+      g.v.lo = output_value(sim, p, sim->programs.g_flow, at, a, x);
+    } else {
       model_program_enclose_output(p, &sim->values.flow_context, sim->programs.dual,
                                    (ModelInterval){a, b}, eng_enclose_dense, &part, at, &g);
+    }
     beyond = fmax(beyond, -g.v.lo);
   }
   return beyond;
@@ -677,7 +730,8 @@ double eng_contact_begin(EngSim* sim, double t, const double* x) {
   return -WEAK;
 }
 
-double eng_contact_exit(EngSim* sim, double t_from) {
+SltStatus eng_contact_exit(EngSim* sim, double t_from, double* exit) {
+  SLT_TRY(check_jumps(sim, t_from));
   EngExit search = {.sim = sim,
                     .look = look_at_reactions,
                     .prove = holds_throughout,
@@ -688,5 +742,6 @@ double eng_contact_exit(EngSim* sim, double t_from) {
   eng_exit_search(&search, t_from, sim->stepper->trial.t);
   if (search.undecided && !isfinite(search.t)) sim->core.counts.undecided++;
   if (isfinite(search.t)) end_function(sim, search.t);  // which ones end there
-  return search.t;
+  *exit = search.t;
+  return SLT_OK;
 }

@@ -25,13 +25,15 @@ typedef struct EngContact {
   uint32_t transition;  // the impact whose place it has taken
   uint32_t atom;        // its gap, positive where the bodies would overlap
   uint32_t direction;   // where the room's directions have its own: one number per reset
-  double reach;         // how far along its direction the resets are probed
+  double reach;         // speed of the impacts that its resets are probed with
   double rate;          // of the gap when the present instant began
   double load;          // largest reaction at instants so far
   uint8_t state;        // EngContactState
   bool old;             // was closed when the present instant began
   bool carries;         // its reaction is solved for; where contacts repeat each other it is 0
   bool lifts;           // its reaction has come to its end
+  bool rubs;            // is where its resets jump...
+  double since;         // ... since then
 } EngContact;
 
 /// Closed contacts of a run, and what a snapshot keeps of them beside the array.
@@ -105,7 +107,7 @@ double eng_contact_end(EngSim* sim, double t, const double* x);
 /// The same where motion begins, which no contact has come to its end at: negative.
 double eng_contact_begin(EngSim* sim, double t, const double* x);
 /// When a reaction ends or a contact is left, INFINITY for not in this trial.
-double eng_contact_exit(EngSim* sim, double t_from);
+SltStatus eng_contact_exit(EngSim* sim, double t_from, double* exit);
 /// Whether a snapshot's contacts belong to the model.
 bool eng_contact_valid(const EngSim* sim);
 

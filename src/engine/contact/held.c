@@ -81,8 +81,8 @@ static SltStatus look(EngSim* sim, Probe* p) {
   return SLT_OK;
 }
 
-/// The vector of a relation, less what is a combination of the basis; into the place behind it. Its
-/// length then, as a part of what it was; 0 for a vector that is zero.
+/// The vector of a relation, less what is a combination of the basis; of length 1 into the place
+/// behind it. Its length before that, as a part of what it was; -1 for a vector that is zero.
 static double reduce(const Probe* p, const double* table, uint32_t index) {
   double* v = p->basis + (size_t)p->rank * p->count;
   double whole = 0.0;
@@ -90,7 +90,7 @@ static double reduce(const Probe* p, const double* table, uint32_t index) {
     v[d] = table[(size_t)d * p->stride + index];
     whole += v[d] * v[d];
   }
-  if (!(whole > 0.0) || !isfinite(whole)) return whole > 0.0 ? 1.0 : 0.0;
+  if (!(whole > 0.0) || !isfinite(whole)) return whole > 0.0 ? 1.0 : -1.0;
   for (uint32_t pass = 0; pass < 2; pass++) {
     for (uint32_t b = 0; b < p->rank; b++) {
       const double* u = p->basis + (size_t)b * p->count;
@@ -107,29 +107,15 @@ static double reduce(const Probe* p, const double* table, uint32_t index) {
   for (uint32_t d = 0; d < p->count; d++) {
     left += v[d] * v[d];
   }
+  for (uint32_t d = 0; left > 0.0 && d < p->count; d++) {
+    v[d] /= sqrt(left);
+  }
   return sqrt(left / whole);
 }
 
-static void keep(Probe* p, const double* table, uint32_t index) {
-  if (!(reduce(p, table, index) > PART)) return;
-  double* v = p->basis + (size_t)p->rank * p->count;
-  double length = 0.0;
-  for (uint32_t d = 0; d < p->count; d++) {
-    length += v[d] * v[d];
-  }
-  length = sqrt(length);
-  for (uint32_t d = 0; d < p->count; d++) {
-    v[d] /= length;
-  }
-  p->rank++;
-}
-
 static bool is_combination(const Probe* p, const double* table, uint32_t index) {
-  bool any = false;
-  for (uint32_t d = 0; d < p->count; d++) {
-    any |= table[(size_t)d * p->stride + index] != 0.0;
-  }
-  return any && reduce(p, table, index) <= PART;
+  double left = reduce(p, table, index);
+  return left >= 0.0 && left <= PART;
 }
 
 static bool is_held(EngSim* sim, const Probe* p, uint32_t index) {
@@ -145,10 +131,10 @@ SltStatus eng_contact_mark_held(EngSim* sim) {
   Probe p;
   SLT_TRY(look(sim, &p));
   for (uint32_t k = 0; k < sim->core.contact.count; k++) {
-    keep(&p, p.rate, sim->contact.work->rows[k].index);
+    if (reduce(&p, p.rate, sim->contact.work->rows[k].index) > PART) p.rank++;
   }
   for (uint32_t j = 0; j < sim->core.slide.count; j++) {
-    keep(&p, p.g, eng_atom_place(mode, eng_slide_atom(sim, j)));
+    if (reduce(&p, p.g, eng_atom_place(mode, eng_slide_atom(sim, j))) > PART) p.rank++;
   }
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     uint32_t index = sim->active.indicators[place];

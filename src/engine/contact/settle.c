@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define THROWN_SHARE 0.5   // of a jump of a gap's rate: what has to be left of it
-#define ROUNDING     256   // units in the last place that sums of accelerations may be off by
-#define RIDING_RHO   64.0  // roundings of a relation that is kept at its boundary
-#define FLIGHT_ULPS  64.0  // roundings of the highest flight so far
-#define FLIGHT_TIMES 16.0  // resolutions of the time that a flight has to last
-#define SURFACE_NEAR 4.0   // speeds that are taken out: what is nearer is reached with them
+#define THROWN_SHARE 0.5      // of a jump of a gap's rate: what has to be left of it
+#define ROUNDING     256      // units in the last place that sums of accelerations may be off by
+#define RIDING_RHO   64.0     // roundings of a relation that is kept at its boundary
+#define FLIGHT_ULPS  64.0     // roundings of the highest flight so far
+#define PROBE_SHARE  0x1p-20  // of the fastest impact: how slow one is whose resets are probed
+#define FLIGHT_TIMES 16.0     // resolutions of the time that a flight has to last
+#define SURFACE_NEAR 4.0      // speeds that are taken out: what is nearer is reached with them
 #define LIMIT_MAX    4000  // ... after which what else they change has come to its limit, or never
 
 // ---- which transitions belong to a contact ------------------------------------------------------
@@ -152,8 +153,8 @@ uint32_t eng_impact_gap(EngSim* sim, uint32_t transition) {
 
 /// Where the direction of an impact is looked for: what this instant has changed of the speeds that
 /// it writes and the gap has (others may belong to another gap of the guard), or else the first of
-/// them, leading away from the boundary; and how far, to give the gap this speed. False: the
-/// relation is no gap.
+/// them, so long that it takes a unit off the rate of the gap; `speed` is one of an impact. False:
+/// the relation is no gap.
 static bool first_direction(EngSim* sim, uint32_t contact, double speed) {
   EngContactWork* w = sim->contact.work;
   const Row* row = &w->rows[contact];
@@ -180,9 +181,11 @@ static bool first_direction(EngSim* sim, uint32_t contact, double speed) {
   }
   if (total == 0.0 || !isfinite(total)) return false;
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-    sim->contact.direction[w->entries[e].along] /= total > 0.0 ? -largest : largest;
+    sim->contact.direction[w->entries[e].along] /= -total;
   }
-  sim->contact.closed[contact].reach = speed * largest / fabs(total);
+  // slow impacts are those that count, as slow as rounding allows
+  double share = fmax(PROBE_SHARE, 16.0 * DBL_EPSILON / sim->options.rtol);
+  sim->contact.closed[contact].reach = share * speed;
   return eng_contact_direction(sim, contact, t, sim->x);
 }
 
@@ -548,35 +551,25 @@ static void drop_lost(EngSim* sim, bool* changed) {
 
 /// What else the resets of a contact change goes to its limit under them; what has none stays.
 static void take_limit(EngSim* sim, uint32_t contact) {
-  EngContactWork* w = sim->contact.work;
-  const Row* row = &w->rows[contact];
+  const Row* row = &sim->contact.work->rows[contact];
+  const Entry* entries = sim->contact.work->entries + row->entry_begin;
   uint32_t count = row->entry_end - row->entry_begin;
   const uint32_t* state_env = sim->core.mode->state_env;
-  double* first = w->resets;
-  for (uint32_t k = 0; k < count; k++) {
-    first[k] = sim->env[state_env[w->entries[row->entry_begin + k].state]];
-  }
-  for (uint32_t turn = 0; turn < LIMIT_MAX; turn++) {
-    bool moves = false;
-    double* next = w->resets + count;
+  double* next = sim->contact.work->resets;
+  bool moves = true;
+  eng_gather_states(sim);
+  for (uint32_t turn = 0; moves && turn < LIMIT_MAX; turn++) {
+    moves = false;
+    eng_contact_resets(sim, row, sim->core.t, sim->x, 0.0, next);
     for (uint32_t k = 0; k < count; k++) {
-      next[k] = eng_eval(sim, &sim->model->actions[w->entries[row->entry_begin + k].action].value);
-      double* value = &sim->env[state_env[w->entries[row->entry_begin + k].state]];
-      moves |= !(fabs(next[k] - *value) <= DBL_EPSILON * fabs(first[k]));
-    }
-    if (!moves) return;
-    for (uint32_t k = 0; k < count; k++) {
-      sim->env[state_env[w->entries[row->entry_begin + k].state]] = next[k];
-    }
-    if (row->reads_computed) {
-      eng_gather_states(sim);
-      model_program_run(&sim->core.mode->full, &sim->values.flow_context, sim->programs.full,
-                        sim->core.t, sim->x, sim->values.full);
-      eng_publish_full(sim);
+      double* x = &sim->x[entries[k].state];
+      double size = fabs(sim->env[state_env[entries[k].state]]);
+      moves |= !(fabs(next[k] - *x) <= DBL_EPSILON * size);
+      *x = next[k];
     }
   }
-  for (uint32_t k = 0; k < count; k++) {
-    sim->env[state_env[w->entries[row->entry_begin + k].state]] = first[k];
+  for (uint32_t k = 0; !moves && k < count; k++) {
+    sim->env[state_env[entries[k].state]] = sim->x[entries[k].state];
   }
 }
 

@@ -28,6 +28,7 @@ typedef struct Row {
   uint32_t entry_begin, entry_end;      // speeds that its direction has
   uint32_t reading_begin, reading_end;  // what its resets read
   bool reads_computed;
+  bool jumps;         // its resets may
   uint32_t group;     // contacts that hang together have the same
   bool carries;       // its reaction is solved for; otherwise it is 0
   double g, gdot;     // of its gap
@@ -81,6 +82,9 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count);
 SltStatus eng_contact_evaluate(EngSim* sim, double t, const double* x, const double* f);
 /// The direction of one contact at (t, x); false: it has none.
 bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double* x);
+/// What the resets would make of the speeds at (t, x) where the gap closes with this speed more.
+void eng_contact_resets(EngSim* sim, const Row* row, double t, const double* x, double speed,
+                        double* out);
 /// Spread the direction of a contact over all states, in dx, or take it back.
 void eng_contact_spread(EngContactWork* w, const Row* row, bool back);
 /// Add the reactions that hold all gaps to the flow f at (t, x), with the stiffness drawing them to

@@ -232,9 +232,9 @@ SltStatus dae_fail_drift(EngSim* sim, const double* residual) {
   }
   const Span* span = &im->equations[im->rows[0].equation].span;
   eng_fail(sim, SLT_ERR_STEP, DIAG_E0824, span, "%s", text.data);
-  eng_hint(sim, "the constraints contradict each other or end here; let an event leave the mode "
-                "before, or use smaller tolerances where they bend strongly");
-  return sim->error.status;
+  return eng_hint(sim,
+                  "the constraints contradict each other or end here; let an event leave the mode "
+                  "before, or use smaller tolerances where they bend strongly");
 }
 
 SltStatus dae_fail_singular(EngSim* sim, uint32_t bad) {
@@ -264,10 +264,10 @@ SltStatus dae_fail_singular(EngSim* sim, uint32_t bad) {
     append(&text, ", with %s", values.data);
   }
   eng_fail(sim, SLT_ERR_STRUCTURE, DIAG_E0823, span, "%s", text.data);
-  eng_hint(sim, "the same may be said twice by several equations; or the mode is entered at values "
-                "for which it has no motion of its own: keep away from them, or add a small "
-                "resistance or compliance");
-  return sim->error.status;
+  return eng_hint(
+      sim, "the same may be said twice by several equations; or the mode is entered at values "
+           "for which it has no motion of its own: keep away from them, or add a small "
+           "resistance or compliance");
 }
 
 static bool is_top(const EngSim* sim, const ModelQuantity* quantity) {

@@ -294,7 +294,7 @@ static void measure_rounding(const EngSim* sim, Jump* s) {
 static void publish_jump(EngSim* sim, Jump* s) {
   const ModelImplicit* im = s->im;
   EngDae* dae = &sim->dae;
-  memset(dae->impulse, 0, 2 * im->quantity_count * sizeof *dae->impulse);
+  memset(dae->impulse, 0, 2 * (size_t)im->quantity_count * sizeof *dae->impulse);
   measure_rounding(sim, s);
   dae->impulsive = false;
   for (uint32_t k = 0; k < s->e; k++) {
@@ -489,7 +489,7 @@ void dae_pull_apart(EngSim* sim) {
   if (!solved) return;
   memcpy(s.total, s.delta, s.e * sizeof *s.total);
   measure_rounding(sim, &s);
-  memset(dae->impulse, 0, 2 * s.im->quantity_count * sizeof *dae->impulse);
+  memset(dae->impulse, 0, 2 * (size_t)s.im->quantity_count * sizeof *dae->impulse);
   for (uint32_t k = 0; k < s.e; k++)
     if (fabs(s.total[k]) > s.work[k]) dae->impulse[s.column_quantity[k]] = s.total[k];
   dae->impulsive = true;

@@ -467,6 +467,6 @@ SltStatus eng_dae_follow_starts(EngSim* sim) {
   eng_fail(sim, SLT_ERR_SEMANTIC, DIAG_E0650, &start->span,
            "the initial value of '%.*s' depends on itself through the equations",
            STR_ARGS(model->vars[start->var].name));
-  eng_hint(sim, "solve for it, or make it a guess with `~` and write the condition as an equation");
-  return sim->error.status;
+  return eng_hint(
+      sim, "solve for it, or make it a guess with `~` and write the condition as an equation");
 }

@@ -244,8 +244,7 @@ bool eng_history_update_start(EngSim* sim) {
 SltStatus eng_history_circular(EngSim* sim) {
   eng_fail(sim, SLT_ERR_NO_CONVERGENCE, DIAG_E0812, &sim->model->delays[0].span,
            "what delays read before the start depends on itself");
-  eng_hint(sim, "say what it is: delay(x, T, x0) reads x0 until T has passed");
-  return sim->error.status;
+  return eng_hint(sim, "say what it is: delay(x, T, x0) reads x0 until T has passed");
 }
 
 // ---- keeping what has passed --------------------------------------------------------------------

@@ -483,9 +483,7 @@ static bool valley_of(Certifier* cert, const CertPiece* p) {
 static CertVerdict judge_valley(Certifier* cert, const CertPiece* p) {
   if (!valley_of(cert, p)) return CERT_SPLIT;
   if (cert->rose && peak_counts(cert, p->phi_l)) return CERT_TOUCHES;
-  cert->below = true;
-  cert->fell = true;
-  cert->rose = true;
+  cert->below = cert->fell = cert->rose = true;
   cert->falls = false;
   return passes(cert, p->phi_r) ? CERT_RISES : CERT_NOTHING;
 }
@@ -540,9 +538,11 @@ static bool stays_near(Certifier* cert, const CertPiece* p, ModelInterval phi) {
 }
 
 /// phi is below the boundary all along, clear of what would count as reaching it.
-static bool stays_below(const Certifier* cert, double highest) {
+static bool stays_below(Certifier* cert, double highest) {
   bool early = peak_counts(cert, HUGE_VAL);
-  return cert->below && ready(cert) && highest < (early ? -cert->f->atom->eps : 0.0);
+  bool stays = cert->below && ready(cert) && highest < (early ? -cert->f->atom->eps : 0.0);
+  if (stays) cert->rose = cert->falls = false;
+  return stays;
 }
 
 /// What the coefficients of a piece tell; CERT_SPLIT: nothing. `phi` bounds phi there, `slope` the
@@ -551,11 +551,7 @@ static CertVerdict judge_coefficients(Certifier* cert, const CertPiece* p, Model
   ModelInterval slope;
   hull_of_coefficients(cert, p, phi, &slope);
   if (cert->form) *phi = phi_of_form(cert, phi->lo, phi->hi).v;
-  if (stays_below(cert, phi->hi)) {
-    cert->rose = false;
-    cert->falls = false;
-    return CERT_NOTHING;
-  }
+  if (stays_below(cert, phi->hi)) return CERT_NOTHING;
   if (!cert->below && phi->lo > 0.0) return CERT_NOTHING;
   if (slope.hi <= 0.0 || slope.lo >= 0.0) return judge_monotone(cert, p, slope);
   double noise = 2.0 * cert->fuzz;
@@ -569,11 +565,7 @@ static CertVerdict judge_enclosure(Certifier* cert, const CertPiece* p, ModelInt
   hull_of_enclosure(cert, p, phi, &slope);
   phi->hi = smaller(phi->hi, slope_ceiling(p, slope));
   phi->lo = larger(phi->lo, slope_floor(p, slope));
-  if (stays_below(cert, phi->hi)) {
-    cert->rose = false;
-    cert->falls = false;
-    return CERT_NOTHING;
-  }
+  if (stays_below(cert, phi->hi)) return CERT_NOTHING;
   if (!cert->below && phi->lo > 0.0) return CERT_NOTHING;
   bool monotone = slope.hi <= 0.0 || slope.lo >= 0.0;
   return monotone ? judge_monotone(cert, p, slope) : CERT_SPLIT;
@@ -627,18 +619,14 @@ static CertVerdict judge_whole(Certifier* cert, const CertPiece* p) {
     if (returns) cert->depth = -phi_at(cert, p->l + kept->turn * (p->r - p->l));
     if (at_turn > level || (returns && !(cert->depth > 0.0))) return CERT_SPLIT;
     cert->back = smaller(kept->turn + __builtin_sqrt(2.0 * distance / bend), 1.0);
-    cert->below = true;
-    cert->fell = true;
-    cert->rose = true;
+    cert->below = cert->fell = cert->rose = true;
     cert->falls = false;
     return returns ? CERT_RISES : CERT_NOTHING;
   }
   if (at_turn > level) return judge_peak(cert, p);
   double highest = up ? kept->hi : -kept->lo;
-  if (!stays_below(cert, phi_of_form(cert, highest, highest).v.hi)) return CERT_SPLIT;
-  cert->rose = false;
-  cert->falls = false;
-  return CERT_NOTHING;
+  bool stays = stays_below(cert, phi_of_form(cert, highest, highest).v.hi);
+  return stays ? CERT_NOTHING : CERT_SPLIT;
 }
 
 // ---- the crossing of an atom with coefficients --------------------------------------------------

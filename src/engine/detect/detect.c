@@ -497,7 +497,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   }
   sim->core.contact.lifts = false;
   double lifts = (double)INFINITY;
-  if (sim->core.contact.active) lifts = eng_contact_exit(sim, t_from);
+  if (sim->core.contact.active) SLT_TRY(eng_contact_exit(sim, t_from, &lifts));
   uint32_t last = 0;
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
     double first = find_crossings(sim, t_from, near, round > 0);
@@ -548,9 +548,8 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
            "that of '%.*s' at t = %s",
            eng_number(sim->stepper->trial.t0).text, STR_ARGS(atom->text),
            eng_number(sim->core.t_event).text);
-  eng_hint(sim,
-           "noEvent[...] around a relation that only other guards ask for saves its crossings");
-  return sim->error.status;
+  return eng_hint(
+      sim, "noEvent[...] around a relation that only other guards ask for saves its crossings");
 }
 
 SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {

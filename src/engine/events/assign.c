@@ -128,9 +128,9 @@ static SltStatus check_rebound(EngSim* sim, const ModelAction* action, double va
            "at t = %s the restitution of '%.*s' is negative: the impact would leave the speed %s",
            eng_number(sim->core.t).text, (int)(length > 0 ? length - 1 : 0), var->name.data,
            eng_short(value).text);
-  eng_hint(sim, "it is the share of the speed that an impact gives back: 0 for none, 1 for all of "
-                "it; max(0, ...) keeps a formula from going below");
-  return sim->error.status;
+  return eng_hint(
+      sim, "it is the share of the speed that an impact gives back: 0 for none, 1 for all of "
+           "it; max(0, ...) keeps a formula from going below");
 }
 
 /// Part of a value in the key of a configuration.

@@ -122,9 +122,9 @@ SltStatus events_check_repetition(EngSim* sim, uint64_t key) {
   eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0804, NULL,
            "the instant at t = %s does not come to an end: modes and values repeat: %s",
            eng_number(sim->core.t).text, path);
-  eng_hint(sim, "each of these transitions makes the next one possible; add a condition that "
-                "becomes false once it has fired");
-  return sim->error.status;
+  return eng_hint(sim,
+                  "each of these transitions makes the next one possible; add a condition that "
+                  "becomes false once it has fired");
 }
 
 SltStatus events_too_many_rounds(EngSim* sim) {
@@ -134,7 +134,7 @@ SltStatus events_too_many_rounds(EngSim* sim) {
   eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0804, NULL,
            "the instant at t = %s does not come to an end after %s rounds: ... %s",
            eng_number(sim->core.t).text, eng_number(EVENTS_ROUNDS_MAX).text, path);
-  eng_hint(sim, "each of these transitions makes the next one possible; add a condition that "
-                "becomes false once it has fired");
-  return sim->error.status;
+  return eng_hint(sim,
+                  "each of these transitions makes the next one possible; add a condition that "
+                  "becomes false once it has fired");
 }

@@ -36,9 +36,8 @@ static SltStatus check_invariants(EngSim* sim) {
   eng_fail(sim, SLT_ERR_INVARIANT, DIAG_E0805, &state->written->invariant_span,
            "at t = %s state '%.*s' of '%.*s' leaves its invariant and no transition is enabled",
            eng_number(sim->core.t).text, STR_ARGS(state->written->name), STR_ARGS(automaton->name));
-  eng_hint(sim, "add a state that takes over from '%.*s', or widen the invariant",
-           STR_ARGS(state->written->name));
-  return sim->error.status;
+  return eng_hint(sim, "add a state that takes over from '%.*s', or widen the invariant",
+                  STR_ARGS(state->written->name));
 }
 
 /// The model has a state for what comes after infinitely many events: enter it.

@@ -22,8 +22,7 @@ SltStatus eng_endless(EngSim* sim) {
   eng_trace_path(sim, count > 20 ? count - 20 : 0, path, sizeof path);
   eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0803, NULL, "at t = %s the modes repeat without end: %s",
            eng_number(sim->core.t).text, path);
-  eng_hint(sim, "the guards of these states contradict each other; time cannot go on");
-  return sim->error.status;
+  return eng_hint(sim, "the guards of these states contradict each other; time cannot go on");
 }
 
 void events_begin_round(EngSim* sim) {
@@ -139,12 +138,6 @@ static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const Mo
   return false;
 }
 
-/// Whether a guard asks for what was assigned: it is what has happened then, whatever equations
-/// hold after it.
-static bool is_struck(const EngSim* sim, const ModelGuard* guard) {
-  return guard->atom_count == 1 && sim->atoms[guard->atoms[0]].kind.struck;
-}
-
 /// The same where it asks for an impulse: what was assigned meets equations that held before it.
 static bool reads_impulse(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
@@ -210,7 +203,8 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
     uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
     const ModelGuard* guard = &sim->model->transitions[transition].guard;
-    bool struck = is_struck(sim, guard);
+    // one that asks for what was assigned tells what has happened, whatever holds after it
+    bool struck = guard->atom_count == 1 && sim->atoms[guard->atoms[0]].kind.struck;
     if (struck) events_keep_assigned(sim);
     bool reads = !struck && reads_candidate(sim, guard, from);
     if (!reads && !reads_impulse(sim, guard)) continue;
@@ -315,9 +309,9 @@ static SltStatus check_assigned(EngSim* sim) {
              "at t = %s '%.*s%.*s' is set, and an equation%s%s computes it",
              eng_number(sim->core.t).text, STR_ARGS(var->name), (int)action->order, "''''''''",
              mode[0] ? " of the mode " : "", mode);
-    eng_hint(sim, "what is set would be gone at once: set what the equation reads, or leave the "
-                  "equation out of the mode");
-    return sim->error.status;
+    return eng_hint(sim,
+                    "what is set would be gone at once: set what the equation reads, or leave the "
+                    "equation out of the mode");
   }
   return SLT_OK;
 }

@@ -93,8 +93,7 @@ static SltStatus fail_jacobian(EngSim* sim, SltStatus status) {
   eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0825, NULL,
            "at t = %s the method %s needs the Jacobian of the equations, which is too large here",
            eng_number(sim->core.t).text, sim->stepper->method->name);
-  eng_hint(sim, "an explicit method needs none: --method dp54");
-  return sim->error.status;
+  return eng_hint(sim, "an explicit method needs none: --method dp54");
 }
 
 /// What is known of the present mode; nothing at its first entry.

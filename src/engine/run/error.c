@@ -66,11 +66,12 @@ SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* spa
   return status;
 }
 
-void eng_hint(EngSim* sim, const char* format, ...) {
+SltStatus eng_hint(EngSim* sim, const char* format, ...) {
   va_list args;
   va_start(args, format);
   vsnprintf(sim->error.hint, sizeof sim->error.hint, format, args);
   va_end(args);
+  return sim->error.status;
 }
 
 void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity) {

@@ -115,9 +115,9 @@ SltStatus eng_start(EngSim* sim) {
     eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &culprit.span,
              "at the start %s '%.*s' is not a finite number%s",
              derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name), culprit.text);
-    eng_hint(sim, "check the initial values: a division by zero, or a root or logarithm of a "
-                  "negative number");
-    return sim->error.status;
+    return eng_hint(sim,
+                    "check the initial values: a division by zero, or a root or logarithm of a "
+                    "negative number");
   }
   events_warn_of_absent_starts(sim);
   eng_bind(sim);
@@ -149,8 +149,7 @@ static SltStatus check_progress(EngSim* sim) {
   eng_fail(sim, SLT_ERR_ZENO, DIAG_E0807, NULL,
            "events accumulate at t = %s: %s of them without time going on (mode %s)",
            eng_number(core->t).text, eng_number(core->stall.count).text, mode);
-  eng_hint(sim, "the model needs a state for what happens then, e.g. a ball at rest");
-  return sim->error.status;
+  return eng_hint(sim, "the model needs a state for what happens then, e.g. a ball at rest");
 }
 
 /// Give the part of the trial that lies behind us to the integrator.

@@ -240,7 +240,7 @@ SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* spa
 /// The error of a run that has asked for memory and not got it: whatever went on without it is not
 /// what was asked for.
 SltStatus eng_memory_check_slow(EngSim* sim) __attribute__((cold));
-void eng_hint(EngSim* sim, const char* format, ...) __attribute__((cold, format(printf, 2, 3)));
+SltStatus eng_hint(EngSim* sim, const char* text, ...) __attribute__((cold, format(printf, 2, 3)));
 
 typedef struct EngNumber {
   char text[NUMBER_TEXT_MAX];

@@ -139,19 +139,19 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
     eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &culprit.span,
              "at t = %s %s '%.*s' is not a finite number%s", t.text,
              derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name), culprit.text);
-    eng_hint(sim, "look for a division by zero, a root or logarithm of a negative number, or a "
-                  "solution that grows without bound; a unilateral event keeps a model from "
-                  "leaving the region where it is defined");
-    return sim->error.status;
+    return eng_hint(sim,
+                    "look for a division by zero, a root or logarithm of a negative number, or a "
+                    "solution that grows without bound; a unilateral event keeps a model from "
+                    "leaving the region where it is defined");
   }
   if (cause == SLT_ERR_NOT_FINITE) {
     EngCulprit culprit = {.text = ""};
     lost = find_ahead(sim, &derivative, &culprit);
     eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, lost ? &culprit.span : NULL,
              "just after t = %s the model gives no finite values%s", t.text, culprit.text);
-    eng_hint(sim, "the solution grows without bound, or leaves the region where the model is "
-                  "defined; a unilateral event can stop it at the boundary");
-    return sim->error.status;
+    return eng_hint(sim,
+                    "the solution grows without bound, or leaves the region where the model is "
+                    "defined; a unilateral event can stop it at the boundary");
   }
   uint32_t order = 0;
   uint32_t env = eng_fastest_state(sim);
@@ -163,9 +163,9 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
            STR_ARGS(var ? var->name : STR_LIT("")), (int)order, "''''''''",
            eng_number(eng_rounded(sim->env[env], 3.0)).text,
            eng_number(eng_rounded(sim->env[env + 1], 3.0)).text);
-  eng_hint(sim, "the solution may be singular or discontinuous here without an event to say so; "
-                "try a larger --rtol, or a smaller --hmin");
-  return sim->error.status;
+  return eng_hint(sim,
+                  "the solution may be singular or discontinuous here without an event to say so; "
+                  "try a larger --rtol, or a smaller --hmin");
 }
 
 /// Where the next trial should end, and whether extrapolation decided it.

@@ -135,9 +135,9 @@ static SltStatus stops(EngSim* sim, uint32_t automaton) {
   eng_fail(sim, SLT_ERR_ZENO, DIAG_E0807, &a->span,
            "at t = %s '%.*s' only switches to and fro, and time hardly goes on",
            eng_number(sim->core.t).text, STR_ARGS(a->name));
-  eng_hint(sim, "its guards need a distance between switching on and off; without --zeno stop each "
-                "state would be kept for a while");
-  return sim->error.status;
+  return eng_hint(
+      sim, "its guards need a distance between switching on and off; without --zeno stop each "
+           "state would be kept for a while");
 }
 
 static double mean_step(const EngSim* sim) {

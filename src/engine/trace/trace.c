@@ -285,6 +285,20 @@ uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transiti
   return t->record_count++;
 }
 
+/// Of something that no automaton does.
+static Record record_at(const EngSim* sim, SltEventKind kind, const Span* span, Str text) {
+  Record record = {.kind = kind,
+                   .automaton = MODEL_NONE,
+                   .from = MODEL_NONE,
+                   .to = MODEL_NONE,
+                   .crossing = MODEL_NONE,
+                   .text = text};
+  uint32_t column = 0;
+  if (span && sim->model->source)
+    source_place(sim->model->source, span->begin, &record.line, &column);
+  return record;
+}
+
 uint32_t eng_trace_schedule(EngSim* sim, uint32_t schedule, uint32_t automaton, uint32_t from,
                             uint32_t to, uint32_t iteration) {
   return add_record(sim, (Record){.kind = SLT_EVENT_TIME,
@@ -299,30 +313,13 @@ uint32_t eng_trace_schedule(EngSim* sim, uint32_t schedule, uint32_t automaton, 
 
 void eng_trace_arrival(EngSim* sim, uint32_t delay) {
   const ModelDelay* model = &sim->model->delays[delay];
-  uint32_t line = 0;
-  uint32_t column = 0;
-  if (sim->model->source) source_place(sim->model->source, model->span.begin, &line, &column);
-  add_record(sim, (Record){.kind = SLT_EVENT_TIME,
-                           .automaton = MODEL_NONE,
-                           .from = MODEL_NONE,
-                           .to = MODEL_NONE,
-                           .crossing = MODEL_NONE,
-                           .cause = SLT_CAUSE_TIME,
-                           .line = line,
-                           .text = model->text});
+  Record record = record_at(sim, SLT_EVENT_TIME, &model->span, model->text);
+  record.cause = SLT_CAUSE_TIME;
+  add_record(sim, record);
 }
 
 void eng_trace_mark(EngSim* sim, SltEventKind kind, const Span* span, Str text) {
-  uint32_t line = 0;
-  uint32_t column = 0;
-  if (span && sim->model->source) source_place(sim->model->source, span->begin, &line, &column);
-  add_record(sim, (Record){.kind = kind,
-                           .automaton = MODEL_NONE,
-                           .from = MODEL_NONE,
-                           .to = MODEL_NONE,
-                           .crossing = MODEL_NONE,
-                           .line = line,
-                           .text = text});
+  add_record(sim, record_at(sim, kind, span, text));
 }
 
 void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, double before,
@@ -400,14 +397,10 @@ void eng_trace_residual(EngSim* sim, double before, double after) {
 
 void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom) {
   struct EngTrace* t = sim->report.trace;
-  Record record = {.kind = kind,
-                   .automaton = MODEL_NONE,
-                   .from = MODEL_NONE,
-                   .to = MODEL_NONE,
-                   .crossing = MODEL_NONE,
-                   .truth_begin = t->truth_count,
-                   .share = (double)NAN,
-                   .line = sim->model->atoms[atom].written->line};
+  Record record = record_at(sim, kind, NULL, (Str){NULL, 0});
+  record.truth_begin = t->truth_count;
+  record.share = (double)NAN;
+  record.line = sim->model->atoms[atom].written->line;
   if (grow(sim, (void**)&t->truths, t->truth_count + 1, &t->truth_capacity, sizeof *t->truths)) {
     t->truths[t->truth_count++] = (Truth){.atom = atom, .told = true};
     record.truth_count = 1;
@@ -792,8 +785,8 @@ void eng_trace_end(EngSim* sim) {
       event.to = a->states[record->to].written->name.data;
       uint32_t follows = sim->sliding.value.follows[record->automaton];
       // constraints may read the slopes
-      event.kink = follows != MODEL_NONE && sim->atoms[follows / 2].kind.kink &&
-                   !sim->core.mode->implicit;
+      event.kink =
+          follows != MODEL_NONE && sim->atoms[follows / 2].kind.kink && !sim->core.mode->implicit;
     }
     event.line = record->line;
     event.cause = record->cause;

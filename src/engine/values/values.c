@@ -575,9 +575,7 @@ void eng_evaluate_row(EngSim* sim) {
   eng_states_at(sim, sim->stepper->trial.t);
   run_full(sim, sim->stepper->trial.t);
   model_program_guess(&mode->full, sim->env, sim->programs.full);
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->x[i] = sim->env[mode->state_env[i]];
-  }
+  eng_gather_states(sim);
   run_full(sim, t);
   // steps go on with the guesses from their beginning
   model_program_guess(&mode->full, sim->values.guess, sim->programs.full);
