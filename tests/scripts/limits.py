@@ -166,6 +166,16 @@ class Sizes(Limits):
             spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
             self.assertLess(spent, 1.0 if not suite.SANITIZED else 10.0, sum_)
 
+    def test_a_loop_with_one_equation_too_many(self):
+        """What contradicts is found in about the time that reading takes."""
+        def spent(count):
+            self.write("m.lisma", "".join(f"x{i} + x{(i + 1) % count} = {i};\n" for i in range(count)) + "x0 = 1;\n")
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            self.fails(1, "check", "m.lisma", says="E0520")
+            return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+        self.assertLess(spent(20000), 5.0 if not suite.SANITIZED else 60.0)
+
     def test_many_mistakes(self):
         self.refused("syntax", "x' = ;\n" * 100000)
         self.refused("names", "".join(f"x{i}' = y{i};\n" for i in range(20000)), says="E0203")
