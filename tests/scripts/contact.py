@@ -840,6 +840,22 @@ experiment { end = 2; rtol = 1e-8; }
             self.assertAlmostEqual(end[0], -math.cos(6), delta=2e-5)
             self.assertLess(max(abs(x) for x in end[1:]), 1e-6)
 
+    def test_a_rope_that_swings_round(self):
+        """A weight on a rope whose impacts have come to an end swings from one side to the other: it stays on the circle,
+        and its energy stays."""
+        for share, speed, unit in itertools.product((1, 1.3), (0, -1), (1, 1e-9, 1e6)):
+            rows, _, _ = self.run_model(
+                f"const S = {unit};\nx' = u;  y' = w;  u' = 0;  w' = -9.81*S;\n"
+                f"x(t0) = -0.95*S;  y(t0) = -0.1*S;  u(t0) = 0;  w(t0) = {speed}*S;\n"
+                f"automaton rope {{ state h [x^2 + y^2 >= S^2] && [x*u + y*w > 0] {{\n"
+                f"  set u = u - {share}*(x*u + y*w)*x/(x^2 + y^2), w = w - {share}*(x*u + y*w)*y/(x^2 + y^2); }} from init, h; }}\n",
+                "--until", "4")
+            taut = [row for row in rows if row["time"] > 0.7]
+            for row in taut:
+                self.assertAlmostEqual(math.hypot(row["x"], row["y"])/unit, 1, delta=1e-5)
+            energy = [(row["u"]**2 + row["w"]**2)/2/unit**2 + 9.81*row["y"]/unit for row in taut]
+            self.assertLess(max(energy) - min(energy), 1e-3)
+
     def test_resets_that_jump(self):
         """Impacts that rub: the reaction follows sign(u) as long as the body slides on the floor, also through zero.
         Where it would have to stick, no direction follows from the resets, and the run says so."""

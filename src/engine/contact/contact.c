@@ -11,7 +11,6 @@
 #define PROOF_MAX   16     // contacts of a group whose reactions are enclosed together
 #define JUMP        1e-3   // of a direction: resets that change by more jump
 #define AHEAD       64.0   // impacts within which a jump of resets counts
-#define PASSES      16384  // ... that it takes to pass one, at most
 #define WEAK        1e-10  // of the largest reaction so far: as good as none
 
 // ---- structure ----------------------------------------------------------------------------------
@@ -412,7 +411,7 @@ static SltStatus check_jumps(EngSim* sim, double t) {
     if (!contact->rubs || !rubbed) contact->since = t;
     // a motion that passes the jump does so within a few impacts
     double gained = (t - contact->since) * fabs(sim->contact.work->rows[i].flow);
-    if (!(gained > PASSES * contact->reach)) continue;
+    if (!(gained > 256.0 * AHEAD * contact->reach)) continue;
     const ModelAtomText* gap = sim->model->atoms[contact->atom].written;
     eng_fail(sim, SLT_ERR_ZENO, DIAG_E0807, &gap->span,
              "from t = %s on the closed contact of '%.*s' rubs where its resets jump, without end",
@@ -568,6 +567,16 @@ void eng_contact_soften(EngSim* sim) {
   // after many events steps are short: what is left of g must not be thrown out of the contact
   for (uint32_t i = 0; i < contacts->count; i++) {
     const Row* row = &w->rows[i];
+    // resets are probed along the reaction, which turns with the gap: a rope swings round
+    eng_contact_spread(w, row, false);
+    double own = eng_gap_acceleration(sim, row->index, stepper->t, stepper->x, w->dx) - row->idle;
+    eng_contact_spread(w, row, true);
+    for (uint32_t e = row->entry_begin; own < 0.0 && e < row->entry_end; e++) {
+      w->dx[w->entries[e].state] = 1.0;  // what the gap does not read is no approach
+      double all = eng_gap_acceleration(sim, row->index, stepper->t, stepper->x, w->dx);
+      w->dx[w->entries[e].state] = 0.0;
+      sim->contact.direction[w->entries[e].along] = all != row->idle ? w->entries[e].d / -own : 0.0;
+    }
     double most = 0.5 * fabs(row->flow);
     double soft = fmin(sqrt(most / fabs(row->g)), 0.5 * most / fabs(row->gdot));
     if (soft > 0.0 && soft < contacts->stiffness) contacts->stiffness = soft;

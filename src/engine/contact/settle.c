@@ -8,13 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define THROWN_SHARE 0.5      // of a jump of a gap's rate: what has to be left of it
-#define ROUNDING     256      // units in the last place that sums of accelerations may be off by
-#define RIDING_RHO   64.0     // roundings of a relation that is kept at its boundary
-#define FLIGHT_ULPS  64.0     // roundings of the highest flight so far
-#define PROBE_SHARE  0x1p-20  // of the fastest impact: how slow one is whose resets are probed
-#define FLIGHT_TIMES 16.0     // resolutions of the time that a flight has to last
-#define SURFACE_NEAR 4.0      // speeds that are taken out: what is nearer is reached with them
+#define THROWN_SHARE 0.5   // of a jump of a gap's rate: what has to be left of it
+#define ROUNDING     256   // units in the last place that sums of accelerations may be off by
+#define RIDING_RHO   64.0  // roundings of a relation that is kept at its boundary
+#define FLIGHT_ULPS  64.0  // roundings of the highest flight so far
+#define FLIGHT_TIMES 16.0  // resolutions of the time that a flight has to last
+#define SURFACE_NEAR 4.0   // speeds that are taken out: what is nearer is reached with them
 #define LIMIT_MAX    4000  // ... after which what else they change has come to its limit, or never
 
 // ---- which transitions belong to a contact ------------------------------------------------------
@@ -183,8 +182,8 @@ static bool first_direction(EngSim* sim, uint32_t contact, double speed) {
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     sim->contact.direction[w->entries[e].along] /= -total;
   }
-  // slow impacts are those that count, as slow as rounding allows
-  double share = fmax(PROBE_SHARE, 16.0 * DBL_EPSILON / sim->options.rtol);
+  // slow impacts are those that count, a millionth of it, or as slow as rounding allows
+  double share = fmax(0x1p-20, 16.0 * DBL_EPSILON / sim->options.rtol);
   sim->contact.closed[contact].reach = share * speed;
   return eng_contact_direction(sim, contact, t, sim->x);
 }
@@ -293,9 +292,8 @@ static SltStatus solve_all(EngSim* sim) {
   return SLT_OK;
 }
 
-/// What takes the speeds out that lead into or off the boundaries, along the directions of the
-/// reactions: changes of the states, into w->flow. Which contacts repeat each other is found here,
-/// too.
+/// What takes out the speeds that lead into or off the boundaries, along the reactions: changes of
+/// the states, into w->flow. Which contacts repeat each other is found here, too.
 static void find_stop(EngSim* sim) {
   EngContactWork* w = sim->contact.work;
   memset(w->flow, 0, sim->core.mode->state_count * sizeof *w->flow);
@@ -328,15 +326,6 @@ static void find_stop(EngSim* sim) {
         w->flow[w->entries[e].state] += impulse[i] * w->entries[e].d;
       }
     }
-  }
-}
-
-static void stop_motion(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  find_stop(sim);
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (sim->contact.work->flow[i] != 0.0)
-      sim->env[mode->state_env[i]] += sim->contact.work->flow[i];
   }
 }
 
@@ -609,7 +598,10 @@ SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
   sim->core.contact.lifts = false;
   if (sim->core.contact.count == 0) return SLT_OK;
   warn_of_ambiguity(sim);
-  stop_motion(sim);
+  find_stop(sim);
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    sim->env[sim->core.mode->state_env[i]] += sim->contact.work->flow[i];
+  }
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     if (!sim->contact.closed[i].old) take_limit(sim, i);
   }
