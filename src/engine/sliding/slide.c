@@ -53,12 +53,18 @@ static SltStatus find_target(EngSim* sim, bool* moves) {
   return status;
 }
 
-/// A surface that goes to no side is not watched until it has left what the tolerances explain.
-static void let_go(EngSim* sim, uint32_t surface) {
-  for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
-       a = sim->sliding.value.next[a]) {
-    sim->atoms[a].marks.tangential = true;
+/// Surfaces that the flow takes to no side: their relations stay as they are, which at rest may be
+/// neither side (`sign(0)` is 0), and are not watched until they have left what the tolerances
+/// explain.
+static void let_go_tangents(EngSim* sim) {
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    EngSurface* s = &sim->sliding.value.surfaces[k];
+    s->wanted = !s->tangent;
+    for (uint32_t a = s->first; s->tangent && a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+      sim->atoms[a].marks.tangential = true;
+    }
   }
+  slide_keep(sim, ENG_KEEP_WANTED);
 }
 
 /// Relations at zero that a motion along limit points keeps there are not watched.
@@ -168,9 +174,9 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
     slide->count = 0;
     return SLT_OK;
   }
+  let_go_tangents(sim);
   for (uint32_t k = 0; k < slide->count; k++) {
     value_latch(sim, k, sim->sliding.value.surfaces[k].above);
-    if (sim->sliding.value.surfaces[k].tangent) let_go(sim, k);
   }
   bool moves = false;
   SLT_TRY(find_target(sim, &moves));
