@@ -4,7 +4,11 @@
 // Sliding along n surfaces is such a combination of flows.
 #include "numeric/internal.h"
 
-#define NO_CHANGE UINT32_MAX
+#define NO_CHANGE  UINT32_MAX
+#define ITERATIONS 30  // of Newton's method
+#define PIVOT      1e-14
+#define CONVERGED  1e-14  // changes of coefficients, which have no unit
+#define DIVERGED   1e6
 
 double num_multilinear_weight(uint32_t pattern, uint32_t mask, const double* alpha) {
   double w = 1.0;
@@ -15,6 +19,87 @@ double num_multilinear_weight(uint32_t pattern, uint32_t mask, const double* alp
     w *= pattern >> k & 1u ? alpha[k] : 1.0 - alpha[k];
   }
   return w;
+}
+
+double num_multilinear_value(const double* values, uint32_t count, uint32_t mask, uint32_t fixed,
+                             const double* alpha) {
+  double all = 0.0;
+  for (uint32_t pattern = 0; pattern < 1u << count; pattern++) {
+    if ((pattern & ~mask) != (fixed & ~mask)) {
+      continue;
+    }
+    all += num_multilinear_weight(pattern, mask, alpha) * values[pattern];
+  }
+  return all;
+}
+
+/// Equations "the combination of each row is the wanted number", in the coefficients of `mask`.
+typedef struct Equations {
+  const double (*values)[NUM_PATTERNS];
+  uint32_t count, mask, fixed;
+  uint32_t index[NUM_MULTILINEAR];  // of the unknowns among the coefficients
+  uint32_t n;
+} Equations;
+
+/// Row i of Newton's matrix and its right-hand side, in the unit of the row.
+static void newton_row(const Equations* e, uint32_t i, double wanted, double* alpha, double* a,
+                       double* b) {
+  const double* row = e->values[e->index[i]];
+  double size = 0.0;
+  *b = wanted - num_multilinear_value(row, e->count, e->mask, e->fixed, alpha);
+  for (uint32_t j = 0; j < e->n; j++) {
+    // exact: the combination is linear in each coefficient
+    double saved = alpha[e->index[j]];
+    alpha[e->index[j]] = 1.0;
+    double high = num_multilinear_value(row, e->count, e->mask, e->fixed, alpha);
+    alpha[e->index[j]] = 0.0;
+    double low = num_multilinear_value(row, e->count, e->mask, e->fixed, alpha);
+    alpha[e->index[j]] = saved;
+    a[j] = high - low;
+    size = num_max(size, num_abs(high - low));
+  }
+  for (uint32_t j = 0; j < e->n && size > 0.0; j++) {
+    a[j] /= size;
+  }
+  if (size > 0.0) {
+    *b /= size;
+  }
+}
+
+bool num_multilinear_solve(const double values[][NUM_PATTERNS], uint32_t count, uint32_t mask,
+                           uint32_t fixed, const double* wanted, double* alpha) {
+  Equations e = {.values = values, .count = count, .mask = mask, .fixed = fixed};
+  for (uint32_t k = 0; k < count; k++) {
+    if (mask >> k & 1u) {
+      e.index[e.n++] = k;
+    }
+  }
+  for (uint32_t iteration = 0; iteration < (e.n == 1 ? 1u : ITERATIONS); iteration++) {
+    double a[NUM_MULTILINEAR * NUM_MULTILINEAR];
+    double b[NUM_MULTILINEAR];
+    double scale[NUM_MULTILINEAR];
+    double scratch[NUM_MULTILINEAR];
+    uint32_t pivot[NUM_MULTILINEAR];
+    for (uint32_t i = 0; i < e.n; i++) {
+      newton_row(&e, i, wanted[e.index[i]], alpha, &a[(size_t)i * e.n], &b[i]);
+    }
+    if (num_lu_factor(e.n, a, PIVOT, scale, pivot, NULL) < 0) {
+      return false;
+    }
+    num_lu_solve(e.n, a, pivot, scratch, b);
+    double change = 0.0;
+    for (uint32_t i = 0; i < e.n; i++) {
+      alpha[e.index[i]] += b[i];
+      change = num_max(change, num_abs(b[i]));
+    }
+    if (e.n == 1 || change < CONVERGED) {
+      return true;
+    }
+    if (!(change < DIVERGED)) {
+      return false;
+    }
+  }
+  return false;
 }
 
 static NumInterval scaled(NumInterval a, double by) {

@@ -578,6 +578,15 @@ void num_lu_solve(uint32_t n, const double* lu, const uint32_t* pivot, double* s
 void num_lu_solve_transposed(uint32_t n, const double* lu, const uint32_t* pivot, double* scratch,
                              double* b);
 
+// ---- Bernstein forms ----------------------------------------------------------------------------
+
+#define NUM_BERNSTEIN 17  // coefficients at most
+
+/// Coefficients of the two halves of a piece.
+void num_bernstein_halve(const double* c, uint32_t degree, double* left, double* right);
+/// Coefficients of the part over [from, to] of [0, 1].
+void num_bernstein_restrict(double* c, uint32_t degree, double from, double to);
+
 // ---- multilinear combinations -------------------------------------------------------------------
 
 #define NUM_MULTILINEAR 3  // coefficients at most
@@ -589,6 +598,15 @@ typedef struct NumInterval {
 
 /// Weight of a pattern: the product of alpha[k] or 1 - alpha[k], by its bits, over the k in `mask`.
 double num_multilinear_weight(uint32_t pattern, uint32_t mask, const double* alpha);
+
+/// The combination of values (by pattern) over the coefficients in `mask`; the sides outside of it
+/// are those of `fixed`.
+double num_multilinear_value(const double* values, uint32_t count, uint32_t mask, uint32_t fixed,
+                             const double* alpha);
+/// Coefficients in `mask` for which the combinations (by equation and pattern) are the wanted ones,
+/// by Newton's method from `alpha`. False: none was found.
+bool num_multilinear_solve(const double values[][NUM_PATTERNS], uint32_t count, uint32_t mask,
+                           uint32_t fixed, const double* wanted, double* alpha);
 
 /// Whether for any numbers in `values` (by equation and pattern) the `count` equations "the
 /// combination is 0" have a solution in (0, 1)^count, by Krawczyk's operator around `middle`, the

@@ -57,6 +57,37 @@ class Boundaries(cli_case.CliCase):
             self.assertEqual([r["y"] for r in rows if r["time"] == 1.0], [5, 5, 6])
             self.assertEqual(rows[-1]["n"], 1)
 
+    def test_a_state_at_rest_on_its_boundary_is_on_no_side(self):
+        # relation at x = 0, its value there
+        for c in (1.0, 3e-9, 7e8):
+            for value, wanted in (("sign(x)", 0), ("if(x > 0, 1, 2)", 2), ("if(x >= 0, 1, 2)", 1),
+                                  ("sign(x) + 2*if(c*x > 0, 1, 0) + 5*if(x/c >= 0, 1, 0)", 5)):
+                text = f"const c = {c!r}; x' = 0; x(t0) = 0; z' = {value}; z(t0) = 0;\n" \
+                       "y' = -c*sign(y); y(t0) = c;\n"
+                rows, records, _ = self.run_model(text)
+                self.assertAlmostEqual(rows[-1]["z"], 2*wanted, 12, (c, value))
+                self.assertEqual(len([r for r in records if r["kind"] == "slide-in"]), 1, (c, value))
+
+    def test_motion_that_tends_to_a_boundary_does_not_cross_it(self):
+        motions = ("x' = -k*(x - c);", "x' = k*c - k*x + w; w' = 0; w(t0) = 0;", "x' = -k*(x - c)/(1 + time);")
+        for c in (1.0, 2e-9, 5e6):
+            for k in (1.0, 50.0, 3000.0):
+                for motion in motions:
+                    text = f"const c = {c!r}, k = {k!r}; {motion} x(t0) = 2*c; n(t0) = 0; d(t0) = 0;\n" \
+                           "d' = if(x > c, 1, 2); state s [x < c] { set n = n + 1; } from init, s;\n"
+                    rows, _, _ = self.run_model(text, until="50")
+                    self.assertEqual(rows[-1]["n"], 0, text)
+                    self.assertAlmostEqual(rows[-1]["d"], 50.0, 6, text)
+
+    def test_a_slow_crossing_of_what_is_drawn_along_is_one(self):
+        # the state follows a ramp through the boundary at any pace
+        for c in (1.0, 1e-9):
+            for pace in (1.0, 1e-2, 1e-4):
+                text = f"const c = {c!r}; x' = -100*(x - c*{pace}*(time - 5)); x(t0) = -5*{pace}*c; n(t0) = 0;\n" \
+                       "state s [x > 0] { set n = time; } from init;\n"
+                rows, _, _ = self.run_model(text, until="10")
+                self.assertAlmostEqual(rows[-1]["n"], 5.01, 3, text)
+
     def test_resets_agree_with_their_guard(self):
         # ball with height c and speed v; the reset decides by the relation that has just fired
         spellings = (("x <= 0", "x <= 0"), ("x <= 0", "0 >= x"), ("x <= 0", "not (x > 0)"), ("0 >= x", "x <= 0"),

@@ -287,17 +287,6 @@ static double output_rate(EngSim* sim, const ModelProgram* program, ModelDual* r
   return 0.5 * (rate.d.lo + rate.d.hi);
 }
 
-static double output_value(EngSim* sim, const ModelProgram* program, double* regs, uint32_t index,
-                           double t, const double* x) {
-  const ModelContext* context = &sim->values.flow_context;
-  double value = 0.0;
-  if (model_program_run_output(program, context, regs, t, eng_point_state, x, index, &value)) {
-    return value;
-  }
-  model_program_run(program, context, regs, t, x, sim->probe.g);
-  return sim->probe.g[index];
-}
-
 double eng_gap_acceleration(EngSim* sim, uint32_t index, double t, const double* x,
                             const double* dx) {
   Motion motion = {x, dx};
@@ -321,8 +310,8 @@ static bool holds_in_impact(EngSim* sim, const Row* row, uint32_t index, double 
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (index == row->index || atom->marks.kept_by_contact) return true;
   return eng_relation_holds(atom->relation,
-                            output_value(sim, &sim->core.mode->g_flow, sim->programs.g_flow, index,
-                                         t, sim->contact.work->x));
+                            eng_output_at(sim, &sim->core.mode->g_flow, sim->programs.g_flow, index,
+                                          t, sim->contact.work->x));
 }
 
 void eng_contact_resets(EngSim* sim, const Row* row, double t, const double* x, double speed,
@@ -362,7 +351,7 @@ bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double
   double reach = sim->contact.closed[contact].reach;
   double* near = w->resets;
   double* far = w->resets + (row->entry_end - row->entry_begin);
-  double rate = output_value(sim, &sim->core.mode->gdot, sim->programs.gdot, row->index, t, x);
+  double rate = eng_output_at(sim, &sim->core.mode->gdot, sim->programs.gdot, row->index, t, x);
   // of a contact that is just closing or struck, the speed that it has is left out
   eng_contact_resets(sim, row, t, x, -rate, near);
   eng_contact_resets(sim, row, t, x, reach - rate, far);
@@ -433,8 +422,8 @@ SltStatus eng_contact_evaluate(EngSim* sim, double t, const double* x, const dou
   for (uint32_t i = 0; i < w->group_begin[w->group_count]; i++) {
     Row* row = &w->rows[i];
     if (!eng_contact_direction(sim, i, t, x)) return SLT_ERR_NOT_FINITE;
-    row->g = output_value(sim, &mode->g_flow, sim->programs.g_flow, row->index, t, x);
-    row->gdot = output_value(sim, &mode->gdot, sim->programs.gdot, row->index, t, x);
+    row->g = eng_output_at(sim, &mode->g_flow, sim->programs.g_flow, row->index, t, x);
+    row->gdot = eng_output_at(sim, &mode->gdot, sim->programs.gdot, row->index, t, x);
     row->idle = eng_gap_acceleration(sim, row->index, t, x, NULL);
     row->flow = eng_gap_acceleration(sim, row->index, t, x, f);
   }
@@ -621,7 +610,7 @@ static double beyond_guard(EngSim* sim, uint32_t contact, double a, double b, co
     ModelDual g = {.v = {-(double)INFINITY, 0.0}};  // what cannot be enclosed may be anything
     if (at == MODEL_NONE) continue;
     if (x) {
-      g.v.lo = output_value(sim, p, sim->programs.g_flow, at, a, x);
+      g.v.lo = eng_output_at(sim, p, sim->programs.g_flow, at, a, x);
     } else {
       model_program_enclose_output(p, &sim->values.flow_context, sim->programs.dual,
                                    (ModelInterval){a, b}, eng_enclose_dense, &part, at, &g);

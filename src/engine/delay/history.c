@@ -276,7 +276,7 @@ static ModelPiece known_piece(const EngSim* sim, const ModelDelay* model, double
   num_dense_bernstein(s, state, piece.c);
   double a = from > s->trial.t0 ? num_dense_theta(s, from) : 0.0;
   double b = to < s->trial.t ? num_dense_theta(s, to) : 1.0;
-  eng_bernstein_restrict(piece.c, piece.degree, a, b);
+  num_bernstein_restrict(piece.c, piece.degree, a, b);
   return piece;
 }
 

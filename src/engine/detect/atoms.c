@@ -595,6 +595,7 @@ void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
   atom->marks.described_surface = false;
   atom->sliding = false;
   atom->kind.constant = false;
+  atom->kind.asymptotic = false;
   atom->marks.describes_surface = false;
   if (!sliding && !describes) return;
   // what a closed contact keeps is held by its force, which the flows of modes know nothing of
@@ -633,6 +634,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
     sim->atoms[mode->atoms[i]].g_start = sim->detect.g[i];
     sim->atoms[mode->atoms[i]].gdot = sim->detect.gdot[i];
   }
+  eng_drop_asymptotes(sim);
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     const EngCrossing* c = &sim->detect.crossings[i];
     EngAtom* atom = &sim->atoms[mode->atoms[c->index]];

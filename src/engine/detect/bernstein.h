@@ -11,6 +11,7 @@
 
 _Static_assert(NUM_DENSE_DEGREE_MAX < MODEL_LANES, "control points of a step fit into one block");
 _Static_assert(NUM_DENSE_DEGREE_MAX <= MODEL_FORM_DEGREE_MAX, "and into a piece");
+_Static_assert(COEFFICIENTS <= NUM_BERNSTEIN, "which can be split");
 
 // Inlined, because the compiler may not know the functions of the C library here (see the build's
 // flags for the same bits everywhere).

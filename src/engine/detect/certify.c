@@ -299,7 +299,7 @@ static ModelDual enclose_bernstein(double* b, const TrialPart* part) {
   for (uint32_t j = 0; j <= degree; j++) {
     largest = larger(largest, magnitude(b[j]));
   }
-  eng_bernstein_restrict(b, degree, part->from, part->to);
+  num_bernstein_restrict(b, degree, part->from, part->to);
   double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
   double lo = b[0];
   double hi = b[0];
@@ -532,7 +532,8 @@ static bool stays_near(Certifier* cert, const CertPiece* p, ModelInterval phi) {
   double zone = cert->f->zone;
   bool near = phi.lo > -zone && phi.hi < zone && phi.hi - phi.lo <= NEAR_SHARE * zone;
   if (ready(cert) || !near) return false;
-  if (p->phi_r < p->phi_l - cert->margin) cert->fell = true;
+  bool asymptotic = cert->f->atom->kind.asymptotic;
+  if (!asymptotic && p->phi_r < p->phi_l - cert->margin) cert->fell = true;
   if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
   return true;
 }
@@ -778,7 +779,7 @@ static void halve(const Certifier* cert, const CertPiece* p, CertPiece* left, Ce
   right->r = p->r;
   right->phi_r = p->phi_r;
   right->l = m;
-  if (cert->coefficients) eng_bernstein_halve(p->c, cert->degree, left->c, right->c);
+  if (cert->coefficients) num_bernstein_halve(p->c, cert->degree, left->c, right->c);
   left->phi_r = cert->control ? left->c[cert->degree] : phi_at(cert, m);
   right->phi_l = left->phi_r;
 }
@@ -797,7 +798,7 @@ static void first_piece(const Certifier* cert, const EngPiece* whole, CertPiece*
     p->c[j] = sign * c[j];
   }
   if (whole->a > s->trial.t0) {
-    eng_bernstein_restrict(p->c, cert->degree, num_dense_theta(s, whole->a), 1.0);
+    num_bernstein_restrict(p->c, cert->degree, num_dense_theta(s, whole->a), 1.0);
   }
 }
 

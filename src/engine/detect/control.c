@@ -10,44 +10,6 @@
 
 #define MARGIN_SLACK 1e-3  // states that have shrunk by more than this get new margins
 
-// ---- Bernstein forms ----------------------------------------------------------------------------
-
-void eng_bernstein_halve(const double* c, uint32_t degree, double* left, double* right) {
-  double work[COEFFICIENTS];
-  copy(work, c, degree + 1);
-  for (uint32_t j = 0; j <= degree; j++) {
-    left[j] = work[0];
-    right[degree - j] = work[degree - j];
-    for (uint32_t k = 0; k + j < degree; k++) {
-      work[k] = 0.5 * (work[k] + work[k + 1]);
-    }
-  }
-}
-
-/// Coefficients of the part over [from, to] of [0, 1], by two of de Casteljau's constructions.
-void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to) {
-  if (to < 1.0) {
-    double work[COEFFICIENTS];
-    copy(work, c, degree + 1);
-    for (uint32_t j = 0; j <= degree; j++) {
-      c[j] = work[0];
-      for (uint32_t k = 0; k + j < degree; k++) {
-        work[k] += to * (work[k + 1] - work[k]);
-      }
-    }
-  }
-  if (from <= 0.0) return;
-  double cut = to > 0.0 ? from / to : 0.0;
-  double work[COEFFICIENTS];
-  copy(work, c, degree + 1);
-  for (uint32_t j = 0; j <= degree; j++) {
-    c[degree - j] = work[degree - j];
-    for (uint32_t k = 0; k + j < degree; k++) {
-      work[k] += cut * (work[k + 1] - work[k]);
-    }
-  }
-}
-
 // ---- control points -----------------------------------------------------------------------------
 
 // Margins: how far rounding may move g at a control point. They are made for states, inputs and a

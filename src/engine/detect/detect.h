@@ -10,13 +10,14 @@ typedef struct EngSim EngSim;
 
 /// What an event indicator is like, as far as few of them are.
 typedef struct EngAtomKind {
-  bool separates : 1;  // both sides may have modes of their own, reached without resets
-  bool pulse : 1;      // of the model: read on candidates with pulses
-  bool struck : 1;     // of the model: the same of the pulses that resets demand
-  bool windowed : 1;   // eps follows the scale of g
-  bool kink : 1;       // ... what it switches is continuous there
-  bool piece : 1;      // of the model: bounds a piece of floor or of a table
-  bool constant : 1;   // at its boundary as long as the equations hold: not followed
+  bool separates : 1;   // both sides may have modes of their own, reached without resets
+  bool pulse : 1;       // of the model: read on candidates with pulses
+  bool struck : 1;      // of the model: the same of the pulses that resets demand
+  bool windowed : 1;    // eps follows the scale of g
+  bool kink : 1;        // ... what it switches is continuous there
+  bool piece : 1;       // of the model: bounds a piece of floor or of a table
+  bool constant : 1;    // at its boundary as long as the equations hold: not followed
+  bool asymptotic : 1;  // the motion tends to the boundary: see asymptote.c
 } EngAtomKind;
 
 /// How its truth came about, and what it has to do with surfaces and contacts.
@@ -236,6 +237,8 @@ bool eng_atoms_leave(EngSim* sim);
 /// ... for one atom, from sim->detect.g and sim->detect.gdot; whether its truth has changed.
 bool eng_atom_mesh(EngSim* sim, uint32_t index);
 /// Say which of the located relations only graze their boundary.
+/// Leave out crossings of boundaries that the motion only tends to (asymptote.c).
+void eng_drop_asymptotes(EngSim* sim);
 void eng_warn_of_grazing(EngSim* sim);
 /// Bounds of what is known of g at the present point, by its place in the mode's list (bounds.c):
 /// what rounding may have done to it (rho), what errors within the tolerances may have (sigma), and

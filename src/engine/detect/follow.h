@@ -116,7 +116,4 @@ struct EngExit {
 };
 void eng_exit_search(EngExit* e, double l, double r);
 
-void eng_bernstein_halve(const double* c, uint32_t degree, double* left, double* right);
-void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to);
-
 #endif

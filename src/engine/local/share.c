@@ -180,7 +180,7 @@ bool local_share_next(EngSim* sim, uint32_t k) {
   c[0] += value_of(shared_now(sim), theta) - value_of(c, theta);
   double b[5] = {c[0], c[0] + c[1] / 4.0, c[0] + c[1] / 2.0 + c[2] / 6.0,
                  c[0] + 0.75 * c[1] + c[2] / 2.0 + c[3] / 4.0, value_of(c, 1.0)};
-  eng_bernstein_restrict(b, 4, theta, 1.0);
+  num_bernstein_restrict(b, 4, theta, 1.0);
   double reach = 2.0 * fabs(fifth) / ECONOMY;
   for (uint32_t j = 0; j < 5; j++) {
     reach = fmax(reach, fabs(b[j]));
@@ -287,11 +287,11 @@ static double first_look(const EngSim* sim, uint32_t id, double t_from, double l
   double from = num_dense_theta(s, t_from);
   double width = 1.0 - from;
   memcpy(c, sim->proof.control_g + (size_t)id * MODEL_LANES, sizeof c);
-  eng_bernstein_restrict(c, 4, from, 1.0);
+  num_bernstein_restrict(c, 4, from, 1.0);
   bool last = true;  // the piece reaches to the end of the trial
   for (int depth = 0; depth < LOOK_DEPTH; depth++) {
     if (is_below(c, level)) break;
-    eng_bernstein_halve(c, 4, left, right);
+    num_bernstein_halve(c, 4, left, right);
     width *= 0.5;
     bool clear = is_below(left, level);
     memcpy(c, clear ? right : left, sizeof c);

@@ -100,15 +100,14 @@ uint32_t eng_fastest_state(const EngSim* sim) {
 static const ModelVar* find_ahead(EngSim* sim, bool* derivative, EngCulprit* culprit) {
   const ModelMode* mode = sim->core.mode;
   const ModelVar* lost = NULL;
-  size_t bytes = 2 * (size_t)mode->state_count * sizeof(double);
-  double* now = base_alloc(&sim->options.allocator, bytes);
-  double* rate = now + mode->state_count;
-  for (uint32_t i = 0; now && i < mode->state_count; i++) {
+  double* now = sim->probe.x;
+  double* rate = sim->probe.flow;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
     now[i] = sim->env[mode->state_env[i]];
     rate[i] = sim->env[mode->state_env[i] + 1];
   }
   double h = smallest_step(sim);
-  for (uint32_t k = 0; now && k < AHEAD_TRIES && !lost; k++, h *= 4.0) {
+  for (uint32_t k = 0; k < AHEAD_TRIES && !lost; k++, h *= 4.0) {
     for (uint32_t i = 0; i < mode->state_count; i++) {
       sim->env[mode->state_env[i]] = now[i] + h * rate[i];
     }
@@ -117,12 +116,11 @@ static const ModelVar* find_ahead(EngSim* sim, bool* derivative, EngCulprit* cul
     lost = eng_not_finite(sim, derivative);
   }
   if (lost) *culprit = eng_culprit(sim, sim->core.t + h / 4.0, &lost->span);
-  for (uint32_t i = 0; now && i < mode->state_count; i++) {
+  for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->env[mode->state_env[i]] = now[i];
   }
   eng_bind(sim);
   eng_evaluate_full(sim, sim->core.t);
-  base_free(&sim->options.allocator, now, bytes);
   return lost;
 }
 

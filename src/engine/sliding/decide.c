@@ -18,72 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#define ITERATIONS 30  // Newton, two and more surfaces
-
-/// Derivative of a surface under the combination, sides outside `mask` fixed to those of `fixed`.
-static double combined(const double* values, uint32_t count, uint32_t mask, uint32_t fixed,
-                       const double* alpha) {
-  double sum = 0.0;
-  for (uint32_t pattern = 0; pattern < 1u << count; pattern++) {
-    if ((pattern & ~mask) != (fixed & ~mask)) continue;
-    sum += num_multilinear_weight(pattern, mask, alpha) * values[pattern];
-  }
-  return sum;
-}
-
-/// One equation of Newton's method: a row of the matrix and its right-hand side, in the unit of the
-/// row, since surfaces have units of their own.
-static void scaled_row(const double* row, uint32_t count, uint32_t mask, uint32_t fixed,
-                       const uint32_t* index, uint32_t n, double* alpha, double* a, double* b) {
-  double size = 0.0;
-  for (uint32_t j = 0; j < n; j++) {
-    // exact: the combination is linear in each coefficient
-    double saved = alpha[index[j]];
-    alpha[index[j]] = 1.0;
-    double high = combined(row, count, mask, fixed, alpha);
-    alpha[index[j]] = 0.0;
-    double low = combined(row, count, mask, fixed, alpha);
-    alpha[index[j]] = saved;
-    a[j] = high - low;
-    size = fmax(size, fabs(high - low));
-  }
-  for (uint32_t j = 0; j < n && size > 0.0; j++) {
-    a[j] /= size;
-  }
-  if (size > 0.0) *b /= size;
-}
-
-bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t mask, uint32_t fixed,
-                const double* wanted, double* alpha) {
-  uint32_t index[ENG_GROUP_MAX];
-  uint32_t n = 0;
-  for (uint32_t k = 0; k < count; k++) {
-    if (mask >> k & 1u) index[n++] = k;
-  }
-  for (uint32_t iteration = 0; iteration < (n == 1 ? 1u : ITERATIONS); iteration++) {
-    double a[ENG_GROUP_MAX * ENG_GROUP_MAX];
-    double b[ENG_GROUP_MAX];
-    double scale[ENG_GROUP_MAX];
-    double scratch[ENG_GROUP_MAX];
-    uint32_t pivot[ENG_GROUP_MAX];
-    for (uint32_t i = 0; i < n; i++) {
-      const double* row = values[index[i]];
-      b[i] = wanted[index[i]] - combined(row, count, mask, fixed, alpha);
-      scaled_row(row, count, mask, fixed, index, n, alpha, &a[(size_t)i * n], &b[i]);
-    }
-    if (num_lu_factor(n, a, 1e-14, scale, pivot, NULL) < 0) return false;
-    num_lu_solve(n, a, pivot, scratch, b);
-    double change = 0.0;
-    for (uint32_t i = 0; i < n; i++) {
-      alpha[index[i]] += b[i];
-      change = fmax(change, fabs(b[i]));
-    }
-    if (n == 1 || change < 1e-14) return true;
-    if (!(change < 1e6)) return false;
-  }
-  return false;
-}
-
 uint32_t side_members(const EngSim* sim, uint32_t group, uint32_t* members) {
   uint32_t count = 0;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
@@ -169,7 +103,7 @@ static bool solve_inside(const Group* group, uint32_t mask, uint32_t fixed, doub
       alpha[k] = mask >> k & 1u ? starts[digits % 3] : 0.5;
       if (mask >> k & 1u) digits /= 3;
     }
-    if (!side_solve(group->value, group->count, mask, fixed, rest, alpha)) continue;
+    if (!num_multilinear_solve(group->value, group->count, mask, fixed, rest, alpha)) continue;
     bool inside = true;
     for (uint32_t k = 0; k < group->count; k++) {
       if (mask >> k & 1u) inside &= alpha[k] > 0.0 && alpha[k] < 1.0;
@@ -183,8 +117,8 @@ static bool solve_inside(const Group* group, uint32_t mask, uint32_t fixed, doub
 static int leads(const Group* group, uint32_t bit, uint32_t mask, uint32_t fixed,
                  const double* alpha) {
   if (!mask) return group->sign[bit][fixed];
-  double value = combined(group->value[bit], group->count, mask, fixed, alpha);
-  double noise = combined(group->noise[bit], group->count, mask, fixed, alpha);
+  double value = num_multilinear_value(group->value[bit], group->count, mask, fixed, alpha);
+  double noise = num_multilinear_value(group->noise[bit], group->count, mask, fixed, alpha);
   return value > noise ? 1 : value < -noise ? -1 : 0;
 }
 

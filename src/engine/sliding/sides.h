@@ -111,10 +111,6 @@ SltStatus side_make_rows(EngSim* sim, bool* made);
 
 /// Surfaces of a group in the order of their bits; how many.
 uint32_t side_members(const EngSim* sim, uint32_t group, uint32_t* members);
-/// Coefficients, by bit, of the surfaces in `mask` for which their derivatives (by member and
-/// pattern) are the wanted ones; surfaces outside are on the sides of `fixed`.
-bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t mask, uint32_t fixed,
-                const double* wanted, double* alpha);
 /// What each group does: `slides`, `above` and value_alpha of its surfaces.
 bool side_decide(EngSim* sim);
 

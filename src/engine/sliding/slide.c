@@ -27,8 +27,9 @@ static bool stands_at_surface(const EngSim* sim) {
   return false;
 }
 
-/// Side of a surface that the present states stand for.
-static bool present_side(EngSim* sim, const EngSurface* s) {
+/// Side of a surface that the present states stand for: 1 above, -1 below, 0 neither, as at rest on
+/// the surface (`sign(0)` is 0).
+static int present_side(EngSim* sim, const EngSurface* s) {
   const uint32_t* below = side_states(sim, 0);
   const uint32_t* above = side_states(sim, side_row(s, 1u << s->bit));
   bool is_below = true;
@@ -38,7 +39,7 @@ static bool present_side(EngSim* sim, const EngSurface* s) {
     is_below &= sim->probe.settled[a] == below[a];
     is_above &= sim->probe.settled[a] == above[a];
   }
-  return is_above != is_below ? is_above : sim->atoms[s->atom].truth;
+  return (int)is_above - (int)is_below;
 }
 
 /// The states that the surfaces' sides lead to, into probe.states. Whether they are others.
@@ -53,18 +54,17 @@ static SltStatus find_target(EngSim* sim, bool* moves) {
   return status;
 }
 
-/// Surfaces that the flow takes to no side: their relations stay as they are, which at rest may be
-/// neither side (`sign(0)` is 0), and are not watched until they have left what the tolerances
-/// explain.
-static void let_go_tangents(EngSim* sim) {
+/// Surfaces that the flow takes to no side are not watched until they have left what the tolerances
+/// explain. Where the motion stands on neither side their relations stay as they are.
+static bool let_go_tangents(EngSim* sim) {
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     EngSurface* s = &sim->sliding.value.surfaces[k];
-    s->wanted = !s->tangent;
+    s->wanted = !s->tangent || present_side(sim, s) != 0;
     for (uint32_t a = s->first; s->tangent && a != MODEL_NONE; a = sim->sliding.value.next[a]) {
       sim->atoms[a].marks.tangential = true;
     }
   }
-  slide_keep(sim, ENG_KEEP_WANTED);
+  return slide_keep(sim, ENG_KEEP_WANTED);
 }
 
 /// Relations at zero that a motion along limit points keeps there are not watched.
@@ -102,11 +102,11 @@ static SltStatus find_kept(EngSim* sim) {
   return SLT_OK;
 }
 
-/// The motion along the surfaces that slide, as they are now.
-static SltStatus install(EngSim* sim, EngSlideVerdict* verdict) {
+/// The motion along the surfaces that slide, as they are now; `fewer` than were looked at.
+static SltStatus install(EngSim* sim, bool fewer, EngSlideVerdict* verdict) {
   EngSlide* slide = &sim->core.slide;
   bool able = true;
-  if (slide_keep(sim, ENG_KEEP_SLIDING)) {
+  if (slide_keep(sim, ENG_KEEP_SLIDING) || fewer) {
     SLT_TRY(side_survey(sim, &able));
     side_publish_settled(sim);
     eng_restore_truths(sim);
@@ -136,7 +136,8 @@ static SltStatus decide(EngSim* sim, bool* able) {
     if (status < 0 || !*able || !slide->count) return status;
     for (uint32_t k = 0; k < slide->count; k++) {
       EngSurface* s = &sim->sliding.value.surfaces[k];
-      s->stands_above = present_side(sim, s);
+      int side = present_side(sim, s);
+      s->stands_above = side ? side > 0 : sim->atoms[s->atom].truth;
     }
     bool solved = slide->linked && side_complementarity(sim);
     sim->instant.slide_decided = solved || side_decide(sim);
@@ -174,7 +175,7 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
     slide->count = 0;
     return SLT_OK;
   }
-  let_go_tangents(sim);
+  bool fewer = let_go_tangents(sim);
   for (uint32_t k = 0; k < slide->count; k++) {
     value_latch(sim, k, sim->sliding.value.surfaces[k].above);
   }
@@ -186,7 +187,7 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
     slide->count = 0;
     return SLT_OK;
   }
-  return install(sim, verdict);
+  return install(sim, fewer, verdict);
 }
 
 /// Whether other relations than states that the motion stands at are zero within their tolerance:

@@ -66,7 +66,8 @@ SltStatus slide_values(EngSim* sim, const ModelMode* mode, double t, const doubl
 bool value_may_bound(const EngSim* sim, uint32_t atom) {
   const ModelAtom* model = &sim->model->atoms[atom];
   if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
-  return model->relation != MODEL_REL_EQ && !sim->atoms[atom].marks.left_now;
+  const EngAtom* a = &sim->atoms[atom];
+  return model->relation != MODEL_REL_EQ && !a->marks.left_now && !a->kind.asymptotic;
 }
 
 bool value_is_at_zero(const EngSim* sim, uint32_t state) {

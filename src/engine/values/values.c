@@ -616,6 +616,17 @@ void eng_sample(EngSim* sim, double t) {
   eng_evaluate_full(sim, t);
 }
 
+double eng_output_at(EngSim* sim, const ModelProgram* program, double* regs, uint32_t index,
+                     double t, const double* x) {
+  const ModelContext* context = &sim->values.flow_context;
+  double value = 0.0;
+  if (model_program_run_output(program, context, regs, t, eng_point_state, x, index, &value)) {
+    return value;
+  }
+  model_program_run(program, context, regs, t, x, sim->probe.g);
+  return sim->probe.g[index];
+}
+
 /// Some outputs of a program over the atoms of the mode; false: it has no slices for them.
 static bool evaluate_some(EngSim* sim, const ModelProgram* program, double* regs, double t,
                           double* out) {

@@ -136,6 +136,9 @@ void eng_sample(EngSim* sim, double t);
 void eng_take_trial_end(EngSim* sim);
 /// The states alone: core.full_stale tells that the rest is missing.
 void eng_sample_states(EngSim* sim, double t);
+/// One output of a program over the indicators of the mode, at a point.
+double eng_output_at(EngSim* sim, const ModelProgram* program, double* regs, uint32_t index,
+                     double t, const double* x);
 /// g and gdot for the indicators in `active.followed` at least.
 void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope);
 /// Whether something is to be said about the present mode for the first time.

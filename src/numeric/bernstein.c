@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Polynomials by their Bernstein coefficients over an interval (G. Farin, "Curves and Surfaces for
+// Computer-Aided Geometric Design", de Casteljau's algorithm).
+#include "numeric/internal.h"
+
+#include <string.h>
+
+void num_bernstein_halve(const double* c, uint32_t degree, double* left, double* right) {
+  double work[NUM_BERNSTEIN];
+  memcpy(work, c, (degree + 1) * sizeof *work);
+  for (uint32_t j = 0; j <= degree; j++) {
+    left[j] = work[0];
+    right[degree - j] = work[degree - j];
+    for (uint32_t k = 0; k + j < degree; k++) {
+      work[k] = 0.5 * (work[k] + work[k + 1]);
+    }
+  }
+}
+
+// two of de Casteljau's constructions
+void num_bernstein_restrict(double* c, uint32_t degree, double from, double to) {
+  if (to < 1.0) {
+    double work[NUM_BERNSTEIN];
+    memcpy(work, c, (degree + 1) * sizeof *work);
+    for (uint32_t j = 0; j <= degree; j++) {
+      c[j] = work[0];
+      for (uint32_t k = 0; k + j < degree; k++) {
+        work[k] += to * (work[k + 1] - work[k]);
+      }
+    }
+  }
+  if (from <= 0.0) return;
+  double cut = to > 0.0 ? from / to : 0.0;
+  double work[NUM_BERNSTEIN];
+  memcpy(work, c, (degree + 1) * sizeof *work);
+  for (uint32_t j = 0; j <= degree; j++) {
+    c[degree - j] = work[degree - j];
+    for (uint32_t k = 0; k + j < degree; k++) {
+      work[k] += cut * (work[k + 1] - work[k]);
+    }
+  }
+}
