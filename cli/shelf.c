@@ -188,6 +188,7 @@ static const ShelfEntry* shelf_find(const Shelf* shelf, const char* name) {
   }
   cli_error("there is no `%s` in %s", name, shelf->root);
   cli_hint("`saltus %s` lists what there is", shelf->command);
+  if (!is_gallery(shelf)) cli_hint("`saltus docs --find %s` looks for the word in all pages", name);
   return NULL;
 }
 
@@ -220,18 +221,30 @@ static int shelf_list(const Shelf* shelf, char* const* words, int count) {
   return CLI_MODEL;
 }
 
-/// The lines of all pages that hold all the words.
+/// The lines of a page that hold all the words: its headings, or the others.
+static bool search_page(const ShelfEntry* page, bool headings, char* const* words, int count) {
+  char line[4096];
+  bool found = false;
+  bool code = false;
+  FILE* file = fopen(page->path, "r");
+  for (int number = 1; file && fgets(line, sizeof line, file); number++) {
+    if (strncmp(line, "```", 3) == 0) code = !code;
+    size_t marks = strspn(line, "#");
+    bool heading = !code && marks > 0 && line[marks] == ' ';
+    if (heading != headings || !holds_all(line, words, count)) continue;
+    found = true;
+    cli_print(stdout, "%s:%d: %s", page->name, number, line);
+  }
+  if (file) fclose(file);
+  return found;
+}
+
+/// The lines of all pages that hold all the words, headings first.
 static int search_pages(const Shelf* shelf, char* const* words, int count) {
   bool found = false;
-  for (size_t i = 0; i < shelf->count; i++) {
-    char line[4096];
-    FILE* file = fopen(shelf->items[i].path, "r");
-    for (int number = 1; file && fgets(line, sizeof line, file); number++) {
-      if (!holds_all(line, words, count)) continue;
-      found = true;
-      cli_print(stdout, "%s:%d: %s", shelf->items[i].name, number, line);
-    }
-    if (file) fclose(file);
+  for (size_t i = 0; i < 2 * shelf->count; i++) {
+    const ShelfEntry* page = &shelf->items[i % shelf->count];
+    if (search_page(page, i < shelf->count, words, count)) found = true;
   }
   if (!found) cli_error("no line of the manual holds all of that");
   return found ? CLI_DONE : CLI_MODEL;

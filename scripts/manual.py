@@ -145,13 +145,14 @@ WORDS = {
     "python": r"def|return|while|for|in|if|not|with|as|yield|import|from|class|except|try",
     "modelica": r"model|parameter|Real|Boolean|Integer|discrete|equation|when|then|end|if|else|algorithm|annotation",
 }
+COMMAND = r"^(\$ (?:.*; do\n(?:.*\n)*? *done\b.*|(?:.*[\\|]\n)*.*))$"  # goes on after a backslash or `|`, and from `do` to `done`
 STRINGS = r'&quot;[^\n]*?&quot;|"[^"\n]*"'
 
 
 def coloured(kind, code):
     """Escaped code with its comments, texts and words marked."""
     if kind == "console":
-        code = re.sub(r"^(\$ .*(?:\n    .*)*)$", r"<b>\1</b>", code, flags=re.M)
+        code = re.sub(COMMAND, r"<b>\1</b>", code, flags=re.M)
         return re.sub(r"( {2,}# .*?)</b>$", r"</b><i>\1</i>", code, flags=re.M)
     if kind not in WORDS:
         return code

@@ -1,5 +1,5 @@
-// Search over the headings and texts of every section. Sections that have all words come first, by where the words stand; where none
-// has all of them, those that have most.
+// Search over the headings and texts of every section. Sections that have most of the words come first, and among those the ones
+// that have them in the better places.
 const field = document.getElementById("search");
 const found = document.getElementById("found");
 const SKIPPED = new Set(["a", "an", "and", "at", "can", "do", "does", "for", "from", "how", "i", "in", "is", "it", "my", "of", "on", "or",
@@ -44,9 +44,8 @@ function show() {
   found.textContent = "";
   if (!words.length) return;
   const ranked = INDEX.map((entry) => [...rank(entry, words), entry]).filter((hit) => hit[0] > 0);
-  const most = Math.max(0, ...ranked.map((hit) => hit[0]));
-  const hits = ranked.filter((hit) => hit[0] === most).sort((a, b) => b[1] - a[1]);
-  if (hits.length && most < words.length) {
+  const hits = ranked.sort((a, b) => b[0] - a[0] || b[1] - a[1]);
+  if (hits.length && hits[0][0] < words.length) {
     const note = document.createElement("small");
     note.textContent = `No section has all ${words.length} words.`;
     found.append(note);

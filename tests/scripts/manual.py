@@ -3,6 +3,7 @@
 """The pages that teach: their models and commands are tried as readme.py tries those of the reference, and the manual is built as
 HTML, in which every link leads somewhere and the search knows every heading."""
 import glob
+import html
 import json
 import os
 import re
@@ -29,7 +30,9 @@ SHOWN = ("text", "json")  # files and drawings
 QUERIES = (("how do I stop the run", "howdoi.html#19"), ("zero-order hold", "howdoi.html#5"), ("overlay plots", "howdoi.html#60"),
            ("log scale", "howdoi.html#61"), ("sensitivities", "experiments.html#sensitivities"), ("impatient customers", "queueing.html"),
            ("continuing a run with another parameter", "howdoi.html#52"), ("why did it not happen", "howdoi.html#70"),
-           ("assert", "howdoi.html#20"), ("E0203", "diagnostics.html#e0203"))
+           ("assert", "howdoi.html#20"), ("E0203", "diagnostics.html#e0203"), ("monte carlo", "howdoi.html#66"), ("bode plot", "experiments.html#equilibria"),
+           ("stop when empty", "howdoi.html#19"), ("step input", "howdoi.html#27"), ("save figure", "howdoi.html#59"),
+           ("initial value of array", "howdoi.html#46"), ("remove warm-up", "howdoi.html#66"), ("monte carlo xyzzy", "howdoi.html#66"))
 ASK = """
 const words = process.argv.slice(2), element = () => ({children: [], append(x) { this.children.push(x); }, addEventListener() {}});
 const field = element(), found = element();
@@ -53,6 +56,20 @@ def check_search(folder):
         answers = [answer for answer in line.split(" ") if answer][:3]
         if not any(answer.startswith(wanted) for answer in answers):
             yield f"the search for `{query}` does not lead to {wanted} but to {answers}"
+
+
+def check_commands(folder):
+    """What is bold in a block of the terminal is what is typed there, whole, and none of what it prints. The
+    pages of models are left out: their commands are in no text that a person wrote."""
+    typed = set()
+    for path in ["README.md", "models/README.md", "examples/README.md", *glob.glob(os.path.join(readme.saltus_run.SOURCE, "docs", "*.md"))]:
+        for block in readme.blocks(readme.read(path)):
+            typed.update(re.sub(r" {2,}# .*", "", command) for command, _ in readme.commands(block) if block.kind == "console")
+    for name, text in pieces(folder).items():
+        for code in re.findall(r'<code class="console">(.*?)</code>', text, re.S) if not name.startswith("model_") else ():
+            for bold in re.findall(r"<b>\$ (.*?)</b>", code, re.S):
+                if html.unescape(bold) not in typed:
+                    yield f"{name}: bold, but no command: {bold}"
 
 
 def check_tried():
@@ -143,6 +160,7 @@ def build():
             yield f"{script} fails:\n{done.stderr}"
             return
         yield from check_html(folder)
+        yield from check_commands(folder)
         yield from check_search(folder)
         if drawn:
             yield from check_gallery(folder)

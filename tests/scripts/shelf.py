@@ -63,6 +63,9 @@ class Shelf(cli_case.CliCase):
         self.assertTrue(self.good("docs", "language").out.startswith("# The language"))
         found = self.good("docs", "--find", "E0203", "unknown").out
         self.assertRegex(found, r"(?m)^diagnostics\.md:\d+: ")
+        found = re.findall(r"(?m)^\S+:\d+: (#+ )?", self.good("docs", "--find", "friction").out)
+        self.assertTrue(found[0], "headings come first")
+        self.assertEqual([bool(mark) for mark in found], sorted(map(bool, found), reverse=True))
         path = self.good("docs", "--path", "events").out.strip()
         self.assertTrue(os.path.isfile(path))
 
@@ -75,6 +78,7 @@ class Shelf(cli_case.CliCase):
         self.fails(1, "docs", "E9999", says=["no message E9999", "diagnostics"])
 
     def test_mistakes(self):
+        self.fails(1, "docs", "units", says=["no `units`", "saltus docs --find units"])
         for words in (["gallery", "--copy", "nothing"], ["docs", "nothing"], ["gallery", "xyzzy"],
                       ["docs", "--find", "xyzzy-nowhere"]):
             self.assertEqual(self.saltus(*words).status, 1, words)
