@@ -52,6 +52,14 @@ class NotFinite(unittest.TestCase):
         self.assertTrue(out.rstrip("\n").endswith(","), out)
         self.assertIn("W0810", errors)
 
+    def test_in_relations(self):
+        # condition, whether something depends on its lost value
+        for condition, told in (("ln(x) > -1", True), ("x > 0 && ln(x) > -1", False), ("sqrt(x) > 0.5", True),
+                                ("x > 0 && sqrt(x) > 0.5", False)):
+            status, _, errors = self.run_model(f"x' = -1; x(t0) = 1; z(t0) = 0; z' = if({condition}, 1, 2);\n")
+            self.assertEqual(status, 0, errors)
+            self.assertEqual("W0810" in errors, told, condition + errors)
+
     def test_at_the_start(self):
         for frame, line in FRAMES:
             for bad in BAD_NOW:

@@ -775,6 +775,7 @@ bool eng_atoms_mesh(EngSim* sim) {
   // what is slid along stays where it is
   for (uint32_t place = 0; place < count; place++) {
     changed |= eng_atom_mesh(sim, followed[place]);
+    if (isnan(sim->detect.g[followed[place]])) eng_warn_of_relation(sim, followed[place]);
   }
   if (changed) eng_edges_visit(sim, false);
   // a scheduled crossing that fired nothing lies behind us

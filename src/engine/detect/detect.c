@@ -396,6 +396,20 @@ static bool flip_matters(EngSim* sim, uint32_t atom) {
   return false;
 }
 
+void eng_warn_of_relation(EngSim* sim, uint32_t index) {
+  uint32_t id = sim->core.mode->atoms[index];
+  EngAtomWarned* warned = &sim->atoms[id].warned;
+  if (!sim->report.on_warning || warned->no_value || !flip_matters(sim, id)) return;
+  warned->no_value = true;
+  char text[200];
+  snprintf(text, sizeof text,
+           "at t = %s this relation has no value, and a switch or guard depends on it; it stays as "
+           "it was while that lasts",
+           eng_short(sim->core.t).text);
+  sim->report.on_warning(sim->report.warning_user, DIAG_W0810, sim->model->atoms[id].written->span,
+                         text);
+}
+
 /// Whether the first crossing is one in time, alone, on which nothing hangs: values at its time
 /// would tell nothing new.
 static bool passes_unseen(EngSim* sim) {

@@ -42,6 +42,7 @@ typedef struct EngAtomPrevious {
 typedef struct EngAtomWarned {
   bool grazing : 1;   // of a grazing contact
   bool escaping : 1;  // of a point where the motion could go either way
+  bool no_value : 1;  // that g is no number
 } EngAtomWarned;
 
 /// Rounding of g at control points...
@@ -240,6 +241,8 @@ bool eng_atom_mesh(EngSim* sim, uint32_t index);
 /// Leave out crossings of boundaries that the motion only tends to (asymptote.c).
 void eng_drop_asymptotes(EngSim* sim);
 void eng_warn_of_grazing(EngSim* sim);
+/// Say once that a relation on which something depends has no value at the present point.
+void eng_warn_of_relation(EngSim* sim, uint32_t index) __attribute__((cold));
 /// Bounds of what is known of g at the present point, by its place in the mode's list (bounds.c):
 /// what rounding may have done to it (rho), what errors within the tolerances may have (sigma), and
 /// rounding of its slope along the mode's own flow.
