@@ -17,6 +17,7 @@
 #include "lisma/map.h"
 
 #include <math.h>
+#include <string.h>
 
 #define PASSES_MAX  200u
 #define UNIT_SHOWN  60u  // bytes of a text that are repeated in a message
@@ -35,9 +36,11 @@ typedef struct Known {
 typedef struct Quantity {
   Known known;
   Span span;  // where it was found
+  bool own;   // the model declares it, and hides what the language means by it
 } Quantity;
 
-/// What a parameter or a local name of a function stands for in the call that is looked at.
+/// What an index of a loop stands for, and a parameter or a local name of a function in the call
+/// that is looked at.
 typedef struct Binding {
   Str name;
   Known known;
@@ -145,7 +148,8 @@ static Known derivative(Checker* c, Known known, double order) {
 static void learn(Checker* c, const AstName* name, uint32_t order, Known known, Span span) {
   Quantity* q = quantity_of(c, name);
   if (known.kind != KNOWN_UNIT || q->known.kind == KNOWN_UNIT) return;
-  *q = (Quantity){derivative(c, known, -(double)order), span};
+  q->known = derivative(c, known, -(double)order);
+  q->span = span;
   c->changed = true;
 }
 
@@ -393,12 +397,31 @@ static Known known_of_user_call(Checker* c, const AstExpr* e, const AstFunction*
   return result;
 }
 
-/// A parameter or local name of the function around, if this is one.
+static uint32_t bind_index(Checker* c, Str variable) {
+  uint32_t mark = c->bindings.count;
+  base_vec_push(c->arena, &c->bindings, ((Binding){variable, plain}));
+  return mark;
+}
+
+/// A parameter or local name of the function around, or an index, if this is one. A function of a
+/// part may read the index of the array that the part stands in.
 static const Known* find_binding(const Checker* c, const AstName* name) {
-  for (uint32_t i = c->bindings.count; c->call && i > c->scope; i--) {
+  bool array = name->head.length && memchr(name->head.data, '#', name->head.length);
+  for (uint32_t i = c->bindings.count; i > (array ? 0 : c->scope); i--) {
     if (ast_name_is_word(name, c->bindings.data[i - 1].name)) return &c->bindings.data[i - 1].known;
   }
   return NULL;
+}
+
+static const Known* find_builtin(const AstName* name) {
+  static const Known seconds = {.kind = KNOWN_UNIT,
+                                .unit = {.power[UNIT_SECOND] = 1.0, .factor = 1.0}};
+  // g is not here: the equations around it tell that it is an acceleration
+  static const char* const numbers[] = {"pi", "e", "true", "false", "inf", "nan"};
+  static const char* const times[] = {"time", "TIME", "t", "t0"};
+  if (name->quoted || !ast_name_is_plain(name)) return NULL;
+  if (is_one_of(name->head, numbers, SLT_COUNT(numbers))) return &plain;
+  return is_one_of(name->head, times, SLT_COUNT(times)) ? &seconds : NULL;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -415,6 +438,8 @@ static Known known_of_special(Checker* c, Str name, const AstExprList* args, Kno
                                                                    : nothing;
   }
   if (str_equal(name, STR_LIT("der")) && args->count > 0) {
+    const AstExpr* of = args->data[0];
+    if (of->kind == AST_NAME) quantity_of(c, &of->as.name.name)->own = true;
     bool known = args->count == 1 || exponent_value(args->data[1], &number);
     return known ? derivative(c, first, number) : nothing;
   }
@@ -458,13 +483,21 @@ static Known known_of_name(Checker* c, const AstExpr* e) {
   const AstName* name = &e->as.name.name;
   const Known* bound = find_binding(c, name);
   if (bound) return derivative(c, *bound, e->as.name.order);
-  const Quantity* q = quantity_of(c, name);
-  if (q->known.kind == KNOWN_UNIT) return derivative(c, q->known, e->as.name.order);
-  if (ast_name_is_word(name, STR_LIT("time")) || ast_name_is_word(name, STR_LIT("t0"))) {
-    Known seconds = {.kind = KNOWN_UNIT, .unit = {.power[UNIT_SECOND] = 1.0, .factor = 1.0}};
-    return seconds;
+  Quantity* q = quantity_of(c, name);
+  if (e->as.name.order) q->own = true;
+  const Known* builtin = q->own ? NULL : find_builtin(name);
+  return builtin ? *builtin : derivative(c, q->known, e->as.name.order);
+}
+
+static Known known_of_reduction(Checker* c, const AstExpr* e) {
+  uint32_t mark = c->bindings.count;
+  for (uint32_t i = 0; i < e->as.reduction.iterators.count; i++) {
+    bind_index(c, e->as.reduction.iterators.data[i].variable);
   }
-  return ast_name_is_word(name, STR_LIT("pi")) ? plain : q->known;
+  Known body = known_of(c, e->as.reduction.body);
+  c->bindings.count = mark;
+  if (body.unit.offset != 0.0) body.unit.offset = (double)NAN;
+  return e->as.reduction.product && body.kind == KNOWN_UNIT ? nothing : body;
 }
 
 static Known known_of(Checker* c, const AstExpr* e) {
@@ -472,11 +505,7 @@ static Known known_of(Checker* c, const AstExpr* e) {
   case AST_NUMBER: return e->as.unit_span.end ? read_unit(c, e->as.unit, e->as.unit_span) : plain;
   case AST_NAME: return known_of_name(c, e);
   case AST_CALL: return known_of_call(c, e);
-  case AST_REDUCTION: {
-    Known body = known_of(c, e->as.reduction.body);
-    if (body.unit.offset != 0.0) body.unit.offset = (double)NAN;
-    return e->as.reduction.product ? nothing : body;
-  }
+  case AST_REDUCTION: return known_of_reduction(c, e);
   case AST_CONDITIONAL:
     known_of(c, e->as.conditional.condition);
     return meet(c, known_of(c, e->as.conditional.then_value),
@@ -532,7 +561,8 @@ static void expect_product(Checker* c, const AstExpr* e, Known known) {
 static void expect(Checker* c, const AstExpr* e, Known known) {
   if (known.kind != KNOWN_UNIT) return;
   if (e->kind == AST_NAME) {
-    learn(c, &e->as.name.name, e->as.name.order, known, e->span);
+    if (known_of(c, e).kind == KNOWN_NOTHING)
+      learn(c, &e->as.name.name, e->as.name.order, known, e->span);
   } else if (e->kind == AST_UNARY) {
     expect(c, e->as.unary.operand, known);
   } else if (e->kind == AST_CHAIN && e->as.chain.level == AST_LEVEL_MULTIPLY) {
@@ -548,6 +578,7 @@ static void expect(Checker* c, const AstExpr* e, Known known) {
 /// `name = value`, `name(t0) = value`, `set name = value`: of one unit.
 static void check_value(Checker* c, const AstName* name, uint32_t order, const AstExpr* value,
                         Span span) {
+  quantity_of(c, name)->own = true;
   Known given = known_of(c, value);
   Known known = derivative(c, quantity_of(c, name)->known, order);
   if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
@@ -565,6 +596,7 @@ static void check_value(Checker* c, const AstName* name, uint32_t order, const A
 static void check_equation(Checker* c, const AstStatement* s) {
   const AstExpr* lhs = s->as.equation.lhs;
   const AstExpr* rhs = s->as.equation.rhs;
+  if (lhs->kind == AST_NAME) quantity_of(c, &lhs->as.name.name)->own = true;
   Known left = known_of(c, lhs);
   Known right = known_of(c, rhs);
   if (left.kind == KNOWN_UNIT && right.kind == KNOWN_UNIT) {
@@ -645,7 +677,12 @@ static void check_statement(Checker* c, const AstStatement* s) {
     break;
   case AST_ATTRIBUTES: check_attributes(c, s); break;
   case AST_ELEMENT: check_block(c, &s->as.element->body); break;
-  case AST_FOR: check_block(c, &s->as.loop.body); break;
+  case AST_FOR: {
+    uint32_t mark = bind_index(c, s->as.loop.variable);
+    check_block(c, &s->as.loop.body);
+    c->bindings.count = mark;
+    break;
+  }
   case AST_IF:
     for (uint32_t i = 0; i < s->as.branches.count; i++) {
       if (s->as.branches.data[i].condition) known_of(c, s->as.branches.data[i].condition);
@@ -674,7 +711,7 @@ static void check_statement(Checker* c, const AstStatement* s) {
   case AST_CONNECT: check_connect(c, &s->as.connect.connections); break;
   case AST_INVARIANT: known_of(c, s->as.invariant); break;
   case AST_ENERGY: known_of(c, s->as.energy); break;
-  case AST_DATA:
+  case AST_DATA: quantity_of(c, &s->as.data->name)->own = true; break;
   case AST_DELETE:
   case AST_EXPERIMENT:
   case AST_MEASURE:
@@ -725,6 +762,11 @@ const LismaUnits* lisma_check_units(Arena* arena, const AstModel* model, DiagLis
   Checker c = {.arena = arena, .diags = diags, .changed = true, .key.arena = arena};
   names_init(&c.names, arena);
   collect_functions(&c, &model->body);
+  // a declaration may stand behind the first use: what is found before all are known is forgotten
+  check_block(&c, &model->body);
+  for (uint32_t i = 0; i < c.quantities.count; i++) {
+    c.quantities.data[i].known = nothing;
+  }
   for (uint32_t pass = 0; pass < PASSES_MAX && c.changed; pass++) {
     c.changed = false;
     c.calls.count = 0;

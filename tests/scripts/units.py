@@ -123,10 +123,21 @@ class Units(unittest.TestCase):
             "part S { port p { across v; through i; } p.v { unit = \"V\"; } p.v = 1; } part T { port p { across v;"
             ' through i; } p.v { unit = "m"; } p.i = 0; } S s; T t; connect(s.p, t.p);',
             'x(t0) = 1 "m"; x\' = 2 "m";', 'x(t0) = 1 "m"; at 1 { set x = 2 "kg"; }',
+            # indices and built-in numbers are factors; a function of a part reads the index of its array
+            'for i = 1:3 { x[i]\' = -i*(2 "s")*x[i]; x[i](t0) = 1 "m"; }',
+            'part P(k = 1) { x\' = k; x(t0) = 1 "m"; } P p[3](k = i*2 "kg");',
+            'part P(k = 1) { function f(x) = k*x; y = f(3 "s") + 1 "kg"; } P p[3](k = i*2);',
+            'y = sum(i = 1:3, i*2 "s") + 1 "kg";', 'y = prod(i = 1:3, i)*2 "s" + 1 "kg";', 'y = e*3 "s" + 1 "kg";', 'y = true*3 "s" + 1 "kg";',
+            'y = pi; y { unit = "m"; } z = pi*2 "s" + 1 "kg";', 'y = TIME*2 + 1 "kg";',
         ]
         for model in cases:
             status, _, errors = self.command(model, "check", "MODEL")
             self.assertEqual((status, errors.count("E0315")), (1, 1), model + errors)
+        # ... but fit any unit as a value, and a declaration hides them wherever it stands
+        for model in ('for i = 1:3 { x[i](t0) = i; x[i] { unit = "m"; } x[i]\' = i*2 + v; } z = x[1] + 1 "m"; v = e;',
+                      'y = e*3 "s"; e = 2 "m"; z = y + 1 "m*s";', 'F = 2 "kg"*g; z = F + 1 "N";', 'i = 1 "m"; for i = 1:2 { x[i] = i*1 "s"; } z = i + 1 "m";'):
+            status, _, errors = self.command(model, "check", "MODEL")
+            self.assertEqual((status, "E0315" in errors), (0, False), model + errors)
         for unit in ("furlong", "", "m^", "m//s", "(m", "m)", "kdegC", "m^1e400", "(" * 100):
             status, _, errors = self.command('x(t0) = 1 "%s";' % unit, "check", "MODEL")
             self.assertEqual((status, errors.count("E0316")), (1, 1), unit + errors)
