@@ -8,5 +8,8 @@
 
 /// pi, time, true and their kin; not the functions.
 bool lisma_is_builtin_name(Str name);
+/// Whether a declaration that hides such a name deserves a note: `t` does not, nor does a constant
+/// for a constant, `const g = 9.81;`.
+bool lisma_tells_hidden(Str name, bool constant);
 
 #endif

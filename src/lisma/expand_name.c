@@ -156,6 +156,17 @@ static bool check_element(Expander* x, const AstName* name, const AstInstance* i
   return false;
 }
 
+/// Ports, parameters and functions of a part are no arrays.
+static bool check_single(Expander* x, const AstName* name, const Member* member) {
+  MemberKind kind = (MemberKind)member->kind;
+  bool single = kind == MEMBER_PORT || kind == MEMBER_PARAMETER || kind == MEMBER_FUNCTION;
+  if (!single || ast_name_is_plain(name)) return true;
+  Diag* diag =
+      diag_add(x->diags, DIAG_E0216, name->span, "'%.*s' is no array", STR_ARGS(name->head));
+  diag_note(x->diags, diag, member->span, "it is declared here");
+  return false;
+}
+
 static bool has_quantity(const AstPort* port, Str name) {
   for (uint32_t i = 0; i < port->across.count; i++) {
     if (str_equal(port->across.data[i].head, name)) return true;
@@ -226,6 +237,7 @@ static Path member_path(NameMaker* m, Component* owner, Component* from, const A
                         const Member* member) {
   Expander* x = m->x;
   MemberKind kind = (MemberKind)member->kind;
+  if (!check_single(x, name, member)) return (Path){.kind = PATH_BAD};
   if (kind == MEMBER_PORT) return port_path(m, owner, from, name, member->port);
   if (kind == MEMBER_STATE && owner != from && !name->member)
     return state_path(m, from, name, name);

@@ -64,9 +64,19 @@ static void declare_shared(Expander* x, Table* table, const AstName* name, Membe
   if (other) report_twice(x, name->head, name->span, known->span);
 }
 
-static void declare_definitions(Expander* x, Table* table, const AstDefinitionList* list) {
+/// A name of a part that hides one of the language. Included parts are somebody else's.
+static void note_hidden(Expander* x, const Table* table, const AstName* name, bool constant) {
+  bool told = table->part && ast_name_is_plain(name) && lisma_tells_hidden(name->head, constant);
+  if (!told || source_part(x->model->source, name->span.begin)) return;
+  diag_add(x->diags, DIAG_W0220, name->span, "this hides the built-in name '%.*s'",
+           STR_ARGS(name->head));
+}
+
+static void declare_definitions(Expander* x, Table* table, const AstDefinitionList* list,
+                                bool constants) {
   for (uint32_t i = 0; i < list->count; i++) {
     for (uint32_t k = 0; k < list->data[i].names.count; k++) {
+      note_hidden(x, table, &list->data[i].names.data[k], constants);
       declare_shared(x, table, &list->data[i].names.data[k], MEMBER_SHARED);
     }
   }
@@ -81,7 +91,7 @@ static void declare_automaton(Expander* x, Table* table, const AstName* name) {
 static void declare_statement(Expander* x, Table* table, const AstStatement* s) {
   switch ((int)s->kind) {
   case AST_CONST:
-  case AST_MACRO: declare_definitions(x, table, &s->as.definitions); break;
+  case AST_MACRO: declare_definitions(x, table, &s->as.definitions, s->kind == AST_CONST); break;
   case AST_DATA: declare_shared(x, table, &s->as.data->name, MEMBER_SHARED); break;
   case AST_FUNCTION: declare_shared(x, table, &s->as.function->name, MEMBER_FUNCTION); break;
   case AST_INSTANCE:
@@ -174,15 +184,21 @@ static void mention_target(Expander* x, Table* table, const AstName* name) {
   if (!expand_find_member(table, name->head)) add_member(x, table, name->head, name->span);
 }
 
+/// ... of a variable, by an equation or a value at the start.
+static void mention_variable(Expander* x, Table* table, const AstName* name) {
+  if (!expand_find_member(table, name->head)) note_hidden(x, table, name, false);
+  mention_target(x, table, name);
+}
+
 static void mention_targets(Expander* x, Table* table, const AstStatement* s) {
   if (s->kind == AST_EQUATION) {
     const AstExpr* lhs = s->as.equation.lhs;
     if (lhs->kind == AST_NAME && !expand_is_hidden(table, lhs->as.name.name.head)) {
-      mention_target(x, table, &lhs->as.name.name);
+      mention_variable(x, table, &lhs->as.name.name);
     }
   }
   for (uint32_t i = 0; s->kind == AST_INIT && i < s->as.init.items.count; i++) {
-    mention_target(x, table, &s->as.init.items.data[i].name);
+    mention_variable(x, table, &s->as.init.items.data[i].name);
   }
 }
 

@@ -125,6 +125,13 @@ static AstArgumentList parse_part_arguments(Parser* p, bool parameters) {
   return list;
 }
 
+/// `port p[2]`, `part Q[2]`: what is declared is one; instances of a part make an array.
+static void check_no_array(Parser* p, const AstName* name, const char* what) {
+  if (p->recovering || ast_name_is_plain(name)) return;
+  Diag* diag = diag_add(p->diags, DIAG_E0216, name->span, "a %s is no array", what);
+  diag_hint(p->diags, diag, "an array is made of a part where it is used: Tank row[2];");
+}
+
 bool parser_part(Parser* p, const BlockFrame* frame, AstStatement* out) {
   AstPart* part = ARENA_NEW(p->arena, AstPart);
   parser_advance(p);
@@ -132,6 +139,7 @@ bool parser_part(Parser* p, const BlockFrame* frame, AstStatement* out) {
   out->kind = AST_PART;
   out->as.part = part;
   if (!parser_expect_name(p, "the name of the part", &part->name)) return false;
+  check_no_array(p, &part->name, "part");
   if (p->tok.kind == TOK_LPAREN) part->parameters = parse_part_arguments(p, true);
   return parser_block(p, frame, PLACE_PART, "the name of the part", &part->body);
 }
@@ -157,6 +165,7 @@ bool parser_port(Parser* p, AstStatement* out) {
   out->kind = AST_PORT;
   out->as.port.port = port;
   if (!parser_expect_name(p, "the name of the port", &port->name)) return false;
+  check_no_array(p, &port->name, "port");
   Span open = p->tok.span;
   if (!parser_expect(p, TOK_LBRACE, "expected '{' after the name of the port")) return false;
   while (!p->recovering && p->tok.kind != TOK_RBRACE) {

@@ -25,6 +25,19 @@ bool lisma_is_builtin_name(Str name) {
   return false;
 }
 
+static bool is_number(const BuiltinName* name) {
+  return name->builtin != BUILTIN_TIME && name->builtin != BUILTIN_T0;
+}
+
+bool lisma_tells_hidden(Str name, bool constant) {
+  for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
+    const BuiltinName* builtin = &builtin_names[i];
+    if (!str_equal(name, str_from_c(builtin->text))) continue;
+    return builtin->tell && !(constant && is_number(builtin));
+  }
+  return false;
+}
+
 static void scan_block(Lower* l, const AstBlock* block);
 
 /// A name whose value is written as a condition can stand where one is needed.
@@ -95,9 +108,8 @@ static void scan_list(Lower* l, const AstExprList* list) {
 /// `const g = 9.81;` is a constant for a constant, and plainly meant.
 static void note_constant(Lower* l, const AstName* name) {
   for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
-    bool number =
-        builtin_names[i].builtin != BUILTIN_TIME && builtin_names[i].builtin != BUILTIN_T0;
-    if (number && l->names.shadowed[i].begin == name->span.begin) l->names.shadow_meant[i] = true;
+    if (is_number(&builtin_names[i]) && l->names.shadowed[i].begin == name->span.begin)
+      l->names.shadow_meant[i] = true;
   }
 }
 

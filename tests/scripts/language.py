@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import saltus_run  # noqa: E402
 
 STILL = "q' = 0; q(t0) = 0; "  # something to run, for models that only compute
+PORT = "part Q { port p { across v; through i; } p.v = 5; } "
 TABLE = "t,v\n0,0\n1,2\n3,-2\n4,0\n"
 
 VALUES = {
@@ -127,6 +128,12 @@ MISTAKES = [
     ("a local name that nothing reads", "function f(x) { u = missing + x; return x; } y = f(1); " + STILL, "E0203", "'missing'"),
     ("a delay below 0", "const d = -1; x' = 1; x(t0) = 0; after d [x > 1] { set n = 1; } n(t0) = 0;", "E0410", "at least 0"),
     ("a derivative of nothing", "last(t0) = nan; x' = last; x(t0) = 0;", "E0802", "derivative of 'x'"),
+    ("a port with an index", PORT + "Q q, a; connect(q.p[1], a.p);", "E0216", "'p' is no array"),
+    ("a port's variable with an index", PORT + "Q q; x' = q.p[2].v;", "E0216", "'p' is no array"),
+    ("an array of ports", "part Q { port p[2] { across v; through i; } p[1].v = 5; } Q q;", "E0216", "a port is no array"),
+    ("a part declared as an array", "part Q[2] { x' = 1; x(t0) = 0; } Q q;", "E0216", "a part is no array"),
+    ("a parameter with an index", "part P(k = 3) { y = k[2]; } P p;" + STILL, "E0216", "'k' is no array"),
+    ("a function of a part with an index", "part P { function f(x) = x; y = f[2](4); } P p;" + STILL, "E0216", "'f' is no array"),
     ("members in messages", "a.x = 3; part P { x' = 1; x(t0) = 0; } P a;", "E0520", "note: `a.x = 3`"),
 ]
 
@@ -184,6 +191,15 @@ class Language(unittest.TestCase):
             self.assertIn(status, (1, 3), name + errors)
             self.assertIn(code, errors, name)
             self.assertIn(words, errors, name)
+
+    def test_hidden_names(self):
+        """A part that hides a built-in name is told, once, as a model is; a constant for a constant is meant."""
+        for text, names in (("part P { time = 3; y = time; } P p, r[2];", ["time"]), ("part P { macro e = 3; y = e; t = 4; } P p;", ["e"]),
+                            ("part P(e = 2) { const g = 3, t0 = 4; y = g + e + t0; } P p;", ["t0"])):
+            status, _, errors = self.run_model(text + STILL, "--until", "1")
+            self.assertEqual((status, errors.count("W0220")), (0, len(names)), text + errors)
+            for name in names:
+                self.assertIn("this hides the built-in name '%s'" % name, errors)
 
     def test_places(self):
         """Files that were found elsewhere are named by where they are, and their data are found beside them."""
