@@ -36,6 +36,12 @@ static bool add_fact(Facts* facts, const char* const* path, size_t depth) {
   return grown[facts->count - 1].place && grown[facts->count - 1].text;
 }
 
+/// Numbers of an animation are macros that no model can name; which of them they are follows from
+/// what else is there.
+static bool is_number_of_drawing(const char* text) {
+  return strncmp(text + (text[0] == '`'), "{drawing ", 9) == 0;
+}
+
 /// Indentation of the text says what belongs to what.
 static bool take_facts(char* text, Facts* facts) {
   enum { DEPTH = 8 };
@@ -46,6 +52,12 @@ static bool take_facts(char* text, Facts* facts) {
     char* line_of = strstr(line, ", written ");  // how a relation is spelt makes no difference
     if (line_of) *line_of = '\0';
     path[depth] = line + indent;
+    if (is_number_of_drawing(path[depth])) {
+      const char* value = strstr(path[depth], " = ");
+      const char* drawn[] = {"animate", value ? value + 3 : path[depth]};
+      if (!add_fact(facts, drawn, 1)) return false;
+      continue;
+    }
     if (depth > 0 && !add_fact(facts, path, depth)) return false;
   }
   return true;

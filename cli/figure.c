@@ -212,10 +212,27 @@ static int no_column(const SltTable* table, const char* bad_name) {
   return CLI_MODEL;
 }
 
-static int plot_failed(SltFigure* figure, const SltTable* table, SltStatus status) {
+/// Whether intervals between events were asked for.
+static bool counts_events(const CliFigure* options) {
+  for (uint32_t i = 0; i < options->count; i++) {
+    if (strcmp(options->items[i].key, "histogram") == 0 &&
+        strstr(options->items[i].value, "events"))
+      return true;
+  }
+  return false;
+}
+
+static int plot_failed(SltFigure* figure, const CliFigure* options, const SltTable* table,
+                       SltStatus status) {
   if (status == SLT_ERR_NOT_FOUND) {
     const char* missing = slt_figure_missing(figure);
     return no_column(table, missing ? missing : "");
+  }
+  if (status == SLT_ERR_ARGUMENT && counts_events(options)) {
+    cli_error("there are no intervals to count: fewer than two events are known");
+    cli_hint("a table shows only events that changed a column; all of them are in the file that "
+             "`saltus run MODEL --events FILE` writes: saltus plot TABLE --events FILE");
+    return CLI_MODEL;
   }
   if (status == SLT_ERR_ARGUMENT) {
     cli_error("there is nothing to draw");
@@ -245,12 +262,12 @@ int figure_write(SltFigure* figure, const CliFigure* options, const SltTable* ta
 
   // a picture that cannot be drawn must not cost the file that was there
   SltStatus status = slt_figure_write(figure, format, colour, (SltWriter){swallow, NULL});
-  if (status < 0) return plot_failed(figure, table, status);
+  if (status < 0) return plot_failed(figure, options, table, status);
   if (!output_open(&output)) return CLI_USAGE;
   status = slt_figure_write(figure, format, colour, (SltWriter){output_write, &output});
   if (status < 0 && status != SLT_ERR_IO) {
     output_abandon(&output, ECANCELED);
-    return plot_failed(figure, table, status);
+    return plot_failed(figure, options, table, status);
   }
   output_close(&output);
   return output_report(&output, "lines");

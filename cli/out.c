@@ -14,15 +14,21 @@ typedef struct OutNames {
   bool failed;
 } OutNames;
 
+/// Keep a name; each is a column once, however often it is asked for.
 static bool add_name(CliNames* out, const char* name, const char* ending) {
   size_t size = strlen(name) + strlen(ending) + 1;
   char* copy = malloc(size);
+  if (copy) snprintf(copy, size, "%s%s", name, ending);
+  for (uint32_t i = 0; copy && i < out->count; i++) {
+    if (strcmp(out->items[i], copy) != 0) continue;
+    free(copy);
+    return true;
+  }
   const char** grown = copy ? realloc(out->items, (out->count + 1) * sizeof *grown) : NULL;
   if (!grown) {
     free(copy);
     return out_of_memory() == CLI_DONE;
   }
-  snprintf(copy, size, "%s%s", name, ending);
   grown[out->count++] = copy;
   out->items = grown;
   return true;

@@ -579,6 +579,21 @@ static SltStatus explain(const ReportRun* run, SltWriter writer) {
                     : slt_rules_write(run->rules, SLT_RULES_EXPLANATION, writer);
 }
 
+/// A text that names the model by its path, with the file alone: folders are nobody's business.
+static void write_without_folder(FILE* out, const char* text, size_t length, const char* path) {
+  const char* base = path_base(path);
+  size_t folder = (size_t)(base - path);
+  size_t whole = strlen(path);
+  size_t from = 0;
+  for (size_t at = 0; folder > 0 && at + whole <= length; at++) {
+    if (memcmp(text + at, path, whole) != 0) continue;
+    report_escape(out, text + from, at - from);
+    from = at + folder;
+    at = from;
+  }
+  report_escape(out, text + from, length - from);
+}
+
 static void write_structure(FILE* out, const ReportRun* run) {
   ReportText text = {0};
   if (text_open(&text) && explain(run, (SltWriter){file_write, text.file}) >= 0) {
@@ -586,7 +601,7 @@ static void write_structure(FILE* out, const ReportRun* run) {
     fputs("<h2 id=\"structure\">Structure</h2>\n<details><summary>what determines what, mode by "
           "mode</summary>\n<pre>",
           out);
-    report_escape(out, text.data, text.size);
+    write_without_folder(out, text.data, text.size, run->source->name);
     fputs("</pre></details>\n", out);
   }
   text_clear(&text);
@@ -638,7 +653,7 @@ static void write_head(FILE* out, const ReportRun* run) {
 static void write_summary(FILE* out, Report* report, const ReportRun* run) {
   if (report->failure) {
     fputs("<h2>The run did not finish</h2>\n<pre class=\"failure\">", out);
-    escape_text(out, report->failure);
+    write_without_folder(out, report->failure, strlen(report->failure), run->source->name);
     fputs("</pre>\n", out);
   }
   if (report->warnings.size) {

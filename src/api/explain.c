@@ -111,6 +111,80 @@ static void explain_parts(const CompiledModel* model, TextBuffer* out) {
   }
 }
 
+/// A name that the front end made of a place, "after@29:7": where its parts are in a text.
+typedef struct PlaceName {
+  uint32_t begin, line, column, end;  // of "after", "29", "7", and behind it
+} PlaceName;
+
+typedef BASE_VEC(PlaceName) PlaceNames;
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+/// The name around an `@`. False: another one.
+static bool read_place(Str text, uint32_t at, PlaceName* place) {
+  uint32_t i = at;
+  while (i > 0 && is_letter(text.data[i - 1]))
+    i--;
+  *place = (PlaceName){.begin = i, .line = at + 1};
+  i = place->line;
+  while (i < text.length && is_digit(text.data[i]))
+    i++;
+  if (i == place->line || i == text.length || text.data[i] != ':') return false;
+  place->column = ++i;
+  while (i < text.length && is_digit(text.data[i]))
+    i++;
+  place->end = i;
+  return place->begin < at && place->end > place->column;
+}
+
+/// Whether the line alone tells a name from all others; `known` gets it when it is new.
+static bool line_is_enough(Str text, PlaceName place, Arena* arena, PlaceNames* known) {
+  enum { COMPARED = 200 };  // a text with more names of places keeps their columns
+  Str start = {text.data + place.begin, place.column - place.begin};
+  Str whole = {text.data + place.begin, place.end - place.begin};
+  bool found = false;
+  for (uint32_t i = 0; i < known->count; i++) {
+    PlaceName other = known->data[i];
+    if (!str_equal(start, (Str){text.data + other.begin, other.column - other.begin})) continue;
+    if (!str_equal(whole, (Str){text.data + other.begin, other.end - other.begin})) return false;
+    found = true;
+  }
+  if (!found && known->count < COMPARED) base_vec_push(arena, known, place);
+  return known->count < COMPARED;
+}
+
+/// Write "after:29" for "after@29:7", as events do; columns only where a line has several.
+static void show_places(TextBuffer* out) {
+  Str text = text_str(out);
+  PlaceNames known = {0};
+  PlaceName place;
+  // once to know them all, then once to write
+  for (uint32_t at = 0; at < text.length; at++) {
+    if (text.data[at] == '@' && read_place(text, at, &place))
+      line_is_enough(text, place, out->arena, &known);
+  }
+  TextBuffer shown = {.arena = out->arena};
+  uint32_t from = 0;
+  for (uint32_t at = 0; at < text.length; at++) {
+    if (text.data[at] != '@' || !read_place(text, at, &place)) continue;
+    bool enough = line_is_enough(text, place, out->arena, &known);
+    uint32_t end = enough ? place.column - 1 : place.end;
+    text_append(&shown, (Str){text.data + from, at - from});
+    text_append_char(&shown, ':');
+    text_append(&shown, (Str){text.data + place.line, end - place.line});
+    from = place.end;
+    at = from - 1;
+  }
+  text_append(&shown, (Str){text.data + from, text.length - from});
+  *out = shown;
+}
+
 static void explain_text(const CompiledModel* model, TextBuffer* out) {
   const Model* m = model->base.model;
   text_append_format(out, "%.*s\n", STR_ARGS(model->source.name));
@@ -135,6 +209,7 @@ static void explain_text(const CompiledModel* model, TextBuffer* out) {
     model_build_explain(model->build, walk.mode, out);
   }
   if (more) text_append_format(out, "\nand %u more modes of the same kind\n", more);
+  show_places(out);
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------

@@ -86,7 +86,9 @@ static Str kept_name(SltFigure* figure, const char* name, Str last) {
 
 void slt_figure_event(void* user, const SltEvent* event) {
   SltFigure* figure = user;
-  if (!figure || !event || event->kind == SLT_EVENT_INITIAL) return;
+  if (!figure || !event) return;
+  figure->wish.has_records = true;
+  if (event->kind == SLT_EVENT_INITIAL) return;
   if (setjmp(figure->on_oom)) {
     figure->failed = true;
     return;

@@ -107,8 +107,17 @@ bool figure_next_name(Str* list, Str* name) {
   return true;
 }
 
+/// Names of axes; `xy` is both of a plane.
+static bool are_axes(Str list) {
+  for (Str name; figure_next_name(&list, &name);) {
+    if (figure_word("x y y2 xy", name) < 0) return false;
+  }
+  return true;
+}
+
 bool figure_value_fits(FigureKeyId key, Str value) {
   double pair[2];
+  if (key == FIGURE_LOG && !are_axes(value)) return false;
   switch (figure_keys[key].kind) {
   case FIGURE_TEXT: return true;
   case FIGURE_NAMES: return trimmed(value).length > 0;

@@ -153,8 +153,35 @@ static bool is_bare_unit(const Parser* p) {
   return number && p->tok.kind == TOK_WORD && unit_read(parser_token_text(p, &p->tok), &unit);
 }
 
+/// Whether the token before the present one is a number, not a name with digits.
+static bool is_behind_number(const Parser* p) {
+  uint32_t begin = p->previous_end;
+  while (begin > 0 && !strchr(" \t\n\r(+-*/^=,;{", p->source->text.data[begin - 1]))
+    begin--;
+  return begin < p->previous_end && (is_digit_at(p, begin) || p->source->text.data[begin] == '.');
+}
+
+/// `10 [m]`: what stands in the brackets behind a number; empty: nothing of the kind.
+static Str bracketed_unit(const Parser* p) {
+  Unit unit;
+  if (p->tok.kind != TOK_LBRACKET || !is_behind_number(p)) return STR_LIT("");
+  const char* text = p->source->text.data;
+  uint32_t begin = p->tok.span.begin + 1;
+  uint32_t end = begin;
+  while (end < p->source->text.length && text[end] != ']' && text[end] != '\n')
+    end++;
+  Str inside = {text + begin, end - begin};
+  return unit_read(inside, &unit) ? inside : STR_LIT("");
+}
+
 void parser_hint_end(Parser* p, Diag* diag) {
   if (p->tok.line_start) return;
+  Str bracketed = bracketed_unit(p);
+  if (bracketed.length) {
+    diag_hint(p->diags, diag, "a unit stands in quotes behind its number: \"%.*s\"",
+              STR_ARGS(bracketed));
+    return;
+  }
   if (is_decimal_comma(p)) {
     diag_hint(p->diags, diag, "a decimal number is written with a point, as in 1.5");
     return;

@@ -66,6 +66,7 @@ typedef struct FigureWish {
   Arena* arena;
   BASE_VEC(FigureTable) tables;
   BASE_VEC(FigureEvent) events;
+  bool has_records;  // `events` are all that happened; else rows tell some of them
   PanelWish common;  // what was set before the first panel
   BASE_VEC(PanelWish) panels;
   Str title, x, marks, bands, points;  // empty: not given
@@ -199,6 +200,8 @@ void figure_histogram(const double* values, uint32_t count, bool log, Arena* are
                       FigureLine* line);
 /// Intervals between instants of a table, or between the changes of a text column.
 double* figure_intervals(const SltTable* table, uint32_t column, Arena* arena, uint32_t* count);
+/// Intervals between the instants of the records.
+double* figure_record_intervals(const FigureWish* wish, Arena* arena, uint32_t* count);
 /// Times that are marked, in order.
 void figure_marks(const FigureWish* wish, Arena* arena, Figure* figure);
 

@@ -32,6 +32,16 @@ double* figure_intervals(const SltTable* table, uint32_t column, Arena* arena, u
   return intervals;
 }
 
+double* figure_record_intervals(const FigureWish* wish, Arena* arena, uint32_t* count) {
+  double* intervals = ARENA_ARRAY(arena, double, wish->events.count + 1);
+  *count = 0;
+  for (uint32_t i = 1; i < wish->events.count; i++) {
+    double interval = wish->events.data[i].t - wish->events.data[i - 1].t;
+    if (interval != 0.0) intervals[(*count)++] = interval;  // records of one instant are one event
+  }
+  return intervals;
+}
+
 /// Freedman's and Diaconis's rule, which outliers do not spoil; `sorted` has no gaps.
 static uint32_t bin_count(const double* sorted, uint32_t count) {
   double span = sorted[count - 1] - sorted[0];
@@ -125,7 +135,7 @@ void figure_marks(const FigureWish* wish, Arena* arena, Figure* figure) {
   Str words = wish->marks;
   for (Str word; figure_next_name(&words, &word);) {
     if (str_equal(word, STR_LIT("none"))) continue;
-    if (wish->events.count) {
+    if (wish->has_records) {
       mark_events(wish, word, arena, &times);
       continue;
     }

@@ -69,7 +69,11 @@ typedef struct Plan {
   BASE_VEC(FigureBand) bands;
   uint32_t lines_left_out;  // because there are too many
   bool bands_left_out;
-  bool hides;  // values that a logarithmic axis has no place for
+  bool hides;          // values that a logarithmic axis has no place for
+  bool outside;        // a range that was asked for has nothing of a line in it
+  bool from_rows;      // events were looked for in rows, which have some of them
+  TextBuffer missing;  // "b.csv has no y"
+  uint32_t missing_count;
   Str* bad;
 } Plan;
 
@@ -180,15 +184,27 @@ static bool add_matching(Plan* plan, uint32_t table_index, Str name, AxisId axis
   return found;
 }
 
+/// Keep what a table lacks of the names that others have.
+static void note_missing(Plan* plan, uint32_t table, Str name) {
+  enum { MISSING_TOLD = 3 };
+  if (plan->missing_count++ >= MISSING_TOLD) return;
+  plan->missing.arena = plan->arena;
+  text_append_format(&plan->missing, "%s%.*s has no %.*s", plan->missing.length ? "; " : "",
+                     STR_ARGS(plan->wish->tables.data[table].name), STR_ARGS(name));
+}
+
 /// All columns of a list of names, table by table within a name.
 static SltStatus add_names(Plan* plan, Str names, AxisId axis, LineList* lines) {
   for (Str name; figure_next_name(&names, &name);) {
     if (name.length == 0) continue;
-    bool found = false;
-    for (uint32_t t = 0; t < plan->wish->tables.count; t++) {
-      found = add_matching(plan, t, name, axis, lines) || found;
+    uint32_t tables = plan->wish->tables.count;
+    uint32_t lacking = 0;
+    for (uint32_t t = 0; t < tables; t++) {
+      if (add_matching(plan, t, name, axis, lines)) continue;
+      lacking++;
+      note_missing(plan, t, name);
     }
-    if (!found) {
+    if (lacking == tables) {
       *plan->bad = name;
       return SLT_ERR_NOT_FOUND;
     }
@@ -404,7 +420,9 @@ static SltStatus plan_phase(Plan* plan, const PanelWish* wish) {
     for (uint32_t i = 0; i < axis_count; i++) {
       columns[i] = find_column(table, axes[i]);
       all = all && columns[i] != UINT32_MAX;
-      if (columns[i] == UINT32_MAX) *plan->bad = axes[i];
+      if (columns[i] != UINT32_MAX) continue;
+      *plan->bad = axes[i];
+      note_missing(plan, t, axes[i]);
     }
     if (!all) continue;
     base_vec_push(plan->arena, &lines, make_line(plan, t, columns[0], columns[1]));
@@ -438,13 +456,19 @@ static SltStatus plan_histogram(Plan* plan, const PanelWish* wish) {
     for (uint32_t t = 0; t < plan->wish->tables.count; t++) {
       const SltTable* table = plan->wish->tables.data[t].table;
       uint32_t column = events ? 0 : find_column(table, name);
-      if (column == UINT32_MAX) continue;
+      if (column == UINT32_MAX) {
+        note_missing(plan, t, name);
+        continue;
+      }
       found = true;
       FigureLine line = {.axis = AXIS_Y, .table = t, .ordered = true, .filled = true};
       line.quantity = quantity_of(plan, events ? STR_LIT("events") : name);
       if (events || table_is_text(table, column)) {
         uint32_t count = 0;
-        double* values = figure_intervals(table, column, plan->arena, &count);
+        bool records = events && plan->wish->has_records;
+        double* values = records ? figure_record_intervals(plan->wish, plan->arena, &count)
+                                 : figure_intervals(table, column, plan->arena, &count);
+        plan->from_rows = plan->from_rows || (events && !records);
         figure_histogram(values, count, log, plan->arena, &line);
         Str time = str_from_c(table->columns[0].unit);
         if (time.length) label = str_format(plan->arena, "interval [%.*s]", STR_ARGS(time));
@@ -505,10 +529,16 @@ static bool hides_values(const FigureLine* line, AxisId axis, const AxisWish* sh
   return !is_empty(range) && !(range.lo > 0.0);
 }
 
+/// A limit that was asked for, as the axis counts; NaN: none.
+static double asked_limit(const AxisWish* wish, double limit) {
+  if (!wish->log) return limit;
+  return limit > 0.0 ? log10(limit) : (double)NAN;
+}
+
 /// What was asked for takes the place of what the data say.
 static PlotRange asked_range(const AxisWish* wish, PlotRange range) {
-  double lo = wish->log && wish->lo > 0.0 ? log10(wish->lo) : wish->log ? (double)NAN : wish->lo;
-  double hi = wish->log && wish->hi > 0.0 ? log10(wish->hi) : wish->log ? (double)NAN : wish->hi;
+  double lo = asked_limit(wish, wish->lo);
+  double hi = asked_limit(wish, wish->hi);
   if (isfinite(lo)) range.lo = lo;
   if (isfinite(hi)) range.hi = hi;
   if (range.lo < range.hi) return range;
@@ -535,6 +565,9 @@ static void plan_axis(Plan* plan, FigurePanel* panel, AxisId id, const AxisWish*
   bool grounded = panel->kind == FIGURE_HISTOGRAM && id == AXIS_Y && !wish->log;
   axis->range = tight ? range : range_padded(range);
   if (grounded) axis->range.lo = 0.0;
+  bool asked_outside = isgreater(axis->range.lo, asked_limit(wish, wish->hi)) ||
+                       isless(axis->range.hi, asked_limit(wish, wish->lo));
+  plan->outside = plan->outside || (!is_empty(range) && asked_outside);
   panel->clipped = panel->clipped || !isnan(wish->lo) || !isnan(wish->hi);
   axis->range = asked_range(wish, axis->range);
   if (wish->label.data) axis->label = wish->label;
@@ -759,6 +792,16 @@ static Str note_of(const Plan* plan) {
     text_append_format(&note, "%sno values of 0 and below on a logarithmic axis",
                        note.length ? "; " : "");
   }
+  if (plan->outside)
+    text_append_format(&note, "%snothing lies in the range of the axis", note.length ? "; " : "");
+  if (plan->missing.length) {
+    text_append_c(&note, note.length ? "; " : "");
+    text_append(&note, (Str){plan->missing.data, plan->missing.length});
+  }
+  if (plan->from_rows) {
+    text_append_format(&note, "%sonly events that changed a column (all: --events FILE)",
+                       note.length ? "; " : "");
+  }
   return text_str(&note);
 }
 
@@ -784,6 +827,7 @@ SltStatus figure_plan(const FigureWish* wish, Arena* arena, Figure* out, Str* ba
   out->panel_count = plan.panels.count;
   out->bands = plan.bands.data;
   out->band_count = plan.bands.count;
+  plan.from_rows = plan.from_rows || (!wish->has_records && is_named(wish->marks, STR_LIT("all")));
   out->note = note_of(&plan);
   figure_marks(wish, arena, out);
   return SLT_OK;

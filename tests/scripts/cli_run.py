@@ -308,17 +308,17 @@ class Output(cli_case.CliCase):
         self.assertIn("E08", self.read("pole.html"))
 
     def test_mat(self):
-        self.write("m.lisma", "x' = 1; x(t0) = 0; `длина, м` = 2*x; y: z = x;\n"
+        self.write("m.lisma", "x' = 1; x(t0) = 0; `длина, м` = 2*x; der_x = 3; y: z = x;\n"
                               "state late [x >= 0.5] { delete y; } from init;\n")
         self.good("run", "m.lisma", "--until", "1", "--samples", "4", "-q", "-o", "m.mat",
-                  "--out", "x,x',`длина, м`,z,main.state,main.state")
+                  "--out", "x,x',`длина, м`,z,main.state,der_x")
         self.good("run", "m.lisma", "--until", "1", "--samples", "4", "-q", "-o", "m.csv",
                   "--out", "x,main.state")
         matrices = mat_file.read(self.path("m.mat"))
         rows = self.read("m.csv").splitlines()[1:]
         self.assertEqual(list(matrices),
                          ["time", "x", "der_x", "xu0434u043bu0438u043du0430__u043c", "z",
-                          "main_state", "main_state_2", "names"])
+                          "main_state", "der_x_2", "names"])
         self.assertEqual([v for v, in matrices["x"]], [float(row.split(",")[1]) for row in rows])
         self.assertEqual({v for v, in matrices["der_x"]}, {1.0})
         self.assertTrue(math.isnan(matrices["z"][-1][0]))

@@ -39,6 +39,7 @@ class Comforts(cli_case.CliCase):
         self.assertEqual(self.rows("rooms.lisma", "--out", "q,room*")[0], ["time", "q", *rooms])
         self.fails(1, "run", "rooms.lisma", "-q", "--out", "hall*.T", says=["the model has no `hall*.T`"])
         self.assertEqual(self.rows("ball.lisma", "--out", "*.state,y")[0], ["time", "main.state", "y"])
+        self.assertEqual(self.rows("rooms.lisma", "--out", "q,q,room*,*")[0], ["time", "q", *rooms])
         self.fails(1, "run", "rooms.lisma", "-q", "--out", "hall", says=["hall"])
 
     def test_table_of_events(self):
@@ -161,6 +162,11 @@ class Comforts(cli_case.CliCase):
         self.assertRegex(out.out, r"  \+ v' = .*v")
         self.assertNotIn("bounces", out.out)
         self.fails(2, "diff", "ball.lisma", says=["two models"])
+        self.write("drawn.lisma", "x' = 1; x(t0) = 0;\nanimate { circle(x, 0, 1); }\n")
+        self.write("larger.lisma", "x' = 1; x(t0) = 0;\nmacro m = 2*x;\nanimate { circle(x, 0, 2); }\n")
+        out = self.saltus("diff", "drawn.lisma", "larger.lisma").out
+        self.assertNotIn("{drawing", out)
+        self.assertIn("animate\n  - 1\n  + 2\n", out)
 
     def test_names(self):
         self.assertEqual(self.good("names", "ball.lisma", "constants").out.split(), ["h", "k"])

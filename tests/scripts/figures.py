@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Pictures of tables: golden files of SVG and of the terminal, the settings in the experiment of a model, PNG and PDF,
 and what wrong settings are answered with. --update rewrites tests/golden/figure."""
+import json
 import math
 import os
 import pathlib
@@ -163,8 +164,32 @@ class Figures(cli_case.CliCase):
         self.good("plot", "ball.csv", "--events", "e.jsonl", "--marks", "state", "-o", "m.svg")
         count = sum('"kind":"state"' in line for line in self.read("e.jsonl").splitlines())
         self.assertIn(f">{count} events<", self.read("m.svg"))
+        self.assertNotIn("only events", self.read("m.svg"))
         self.write("no.jsonl", "nothing\n")
         self.fails(1, "plot", "ball.csv", "--events", "no.jsonl", says=["no.jsonl:1"])
+
+    def test_rows_tell_some_events(self):
+        """Without records a picture says that it shows the events that changed a column; with them it counts all."""
+        self.write("quiet.lisma", "x' = 1; x(t0) = 0; n(t0) = 0;\nevery 1 { set n = n; }\nevery 2 { set n = n + 1; }\n"
+                                  "experiment { end = 9.5; }\n")
+        self.good("run", "quiet.lisma", "-q", "--events", "e.jsonl", "-o", "quiet.csv")
+        times = {json.loads(line)["t"] for line in self.read("e.jsonl").splitlines()[1:]}
+        for kind in (("--marks", "all"), ("--histogram", "events")):
+            self.assertIn("only events that changed a column", self.good("plot", "quiet.csv", *kind).out)
+            self.assertNotIn("only events", self.good("plot", "quiet.csv", *kind, "--events", "e.jsonl").out)
+        self.good("plot", "quiet.csv", "--marks", "all", "--events", "e.jsonl", "-o", "m.svg")
+        self.assertIn(f">{len(times)} events<", self.read("m.svg"))
+        self.write("none.csv", "time,x\n0,0\n1,1\n")
+        self.fails(1, "plot", "none.csv", "--histogram", "events", says=["fewer than two events", "--events FILE"])
+
+    def test_what_is_not_there_is_said(self):
+        self.fails(2, "plot", "saw.csv", "--log", "z", says=["--log takes x,y,y2", "`z`"])
+        self.write("log.lisma", "x' = 1; x(t0) = 1;\nexperiment { end = 1; panel = x; log = z; }\n")
+        self.fails(1, "check", "log.lisma", says=["E0604", "x,y,y2"])
+        self.write("other.csv", "time,T\n0,0\n1,1\n")
+        self.assertIn("other.csv has no h", self.good("plot", "saw.csv", "other.csv", "h").out)
+        self.assertIn("nothing lies in the range", self.good("plot", "saw.csv", "h", "--xrange", "100:200").out)
+        self.assertNotIn("nothing lies", self.good("plot", "saw.csv", "h", "--xrange", "1:2").out)
 
     def test_overlays_of_a_million_rows(self):
         rows = "\n".join(f"{i / 1000},{math.sin(i * 0.9):.4f}" for i in range(200000))

@@ -67,6 +67,19 @@ class Report(cli_case.CliCase):
         self.assertFalse(re.search(r"\bmain\b|@", text))
         self.assertEqual([a["name"] for a in data["automata"]], ["state"])
 
+    def test_no_internal_names_nor_folders_in_the_structure(self):
+        self.write("late.lisma", "x' = 1; x(t0) = 0; n(t0) = 0;\nafter 0.5 [x > 1] { set n = n + 1; }\n"
+                                 "experiment { end = 3; }\n")
+        page, _ = self.report(os.path.join(self.folder, "late.lisma"))
+        text = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
+        self.assertNotIn("@", text)
+        self.assertNotIn(self.folder, text)
+        self.assertIn("`after:2`", text)
+        self.write("two.lisma", "x' = floor(time) + floor(2*time); x(t0) = 0;\nexperiment { end = 3; }\n")
+        told = self.good("explain", "two.lisma").out
+        self.assertNotIn("@", told)
+        self.assertRegex(told, r"`floor:1`, `floor:1:\d+`")
+
     def test_hostile_names(self):
         self.write("bad.lisma", "`</script><b>` ' = 1; `</script><b>`(t0) = 0; // </script><script>alert(1)</script>\n"
                                 "experiment { end = 1; }\n")
