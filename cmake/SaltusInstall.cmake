@@ -105,7 +105,7 @@ install(CODE [[
 set(SALTUS_DATA ${CMAKE_INSTALL_DATADIR}/saltus)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/models ${PROJECT_SOURCE_DIR}/examples
   DESTINATION ${SALTUS_DATA}
-  PATTERN "notes" EXCLUDE PATTERN "*.1" EXCLUDE PATTERN "__pycache__" EXCLUDE)
+  PATTERN "notes" EXCLUDE PATTERN "*.1" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN ".*" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
   DESTINATION ${SALTUS_DATA})
 # the same as pages for a browser, where `make manual` has built them
@@ -151,5 +151,5 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gcc | clang | c-compiler, libcairo2, zlib1g, libhdf5-103-1, libnlopt0, libmicrohttpd12, libzip4, libexpat1")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "pkg-config, cmake, xdg-utils")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "pkg-config, cmake, xdg-utils, graphviz")
 include(CPack)

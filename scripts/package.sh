@@ -29,4 +29,4 @@ for kind in ${SALTUS_KINDS:-deb tarball}; do
     *) echo "package: unknown kind '$kind' (known: deb, tarball)" >&2; exit 2 ;;
   esac
 done
-ls "$out"/*.deb "$out"/*.tar.gz 2>/dev/null
+find "$out" -maxdepth 1 \( -name '*.deb' -o -name '*.tar.gz' \) | sort

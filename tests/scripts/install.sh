@@ -51,6 +51,18 @@ cmake --build "$folder/user/build" >"$folder/log"
 "$folder/user/build/with_saltus" | grep -q '^[0-9]'
 "$folder/user/build/with_saltus_rt" | grep -q '^[0-9]'
 
+# under a DESTDIR where nothing is, nothing is removed, and the list stays for another try
+if DESTDIR="$folder/nowhere" cmake -DBUILD="$folder/build" -P "$SALTUS_SOURCE/cmake/uninstall.cmake" >"$folder/log" 2>&1; then
+  echo "nothing was there to be removed, and no word of it"
+  exit 1
+fi
+grep -q 'the list stays' "$folder/log"
+test -f "$folder/build/install_manifest.txt"
+if [ -n "$(find "$root" -name '.*')" ]; then
+  echo "hidden files are installed"
+  exit 1
+fi
+
 cmake -DBUILD="$folder/build" -P "$SALTUS_SOURCE/cmake/uninstall.cmake" >"$folder/log" 2>&1
 left=$(find "$root" -type f -o -type l -o -iname saltus)
 if [ -n "$left" ]; then
