@@ -5,6 +5,7 @@
 #include "figure.h"
 
 #include "json.h"
+#include "run.h"
 
 #include <errno.h>
 #include <math.h>
@@ -109,10 +110,28 @@ static int find_word(const char* const* words, int count, const char* word) {
   return 0;
 }
 
-static bool add_event(SltFigure* figure, char* line, size_t length) {
-  static const char* const kinds[] = {"initial", "time",   "state",   "slide-in", "slide-out",
-                                      "zeno",    "reinit", "chatter", "limit",    "stop"};
-  static const char* const classes[] = {"interior", "mythical", "pinnacle", "boundary", "sliding"};
+static const char* const kinds[] = {"initial", "time",   "state",   "slide-in", "slide-out",
+                                    "zeno",    "reinit", "chatter", "limit",    "stop"};
+static const char* const classes[] = {"interior", "mythical", "pinnacle", "boundary", "sliding"};
+
+/// Keep a name that marks can be chosen by, once.
+static bool keep_name(CliNames* names, const char* name) {
+  for (uint32_t i = 0; name && i < names->count; i++) {
+    if (strcmp(names->items[i], name) == 0) return true;
+  }
+  if (!name) return true;
+  char* copy = strdup(name);
+  const char** grown = copy ? realloc(names->items, (names->count + 1) * sizeof *grown) : NULL;
+  if (!grown) {
+    free(copy);
+    return out_of_memory() == CLI_DONE;
+  }
+  grown[names->count++] = copy;
+  names->items = grown;
+  return true;
+}
+
+static bool add_event(SltFigure* figure, CliNames* names, char* line, size_t length) {
   Json json = {0};
   bool good = json_read(line, length, &json);
   const JsonNode* t = good ? json_member(&json, json.nodes, "t") : NULL;
@@ -127,12 +146,14 @@ static bool add_event(SltFigure* figure, char* line, size_t length) {
         .automaton = json_text(json_member(&json, root, "automaton")),
         .to = json_text(json_member(&json, root, "to"))};
     slt_figure_event(figure, &event);
+    good = keep_name(names, event.automaton) && keep_name(names, event.to) &&
+           keep_name(names, json_text(json_member(&json, root, "from")));
   }
   json_clear(&json);
   return good;
 }
 
-int figure_read_events(SltFigure* figure, const char* path) {
+static int read_events(SltFigure* figure, CliNames* names, const char* path) {
   size_t length = 0;
   char* text = input_read(path, "events", true, TABLE_LIMIT, &length);
   if (!text) return CLI_MODEL;
@@ -142,7 +163,7 @@ int figure_read_events(SltFigure* figure, const char* path) {
     char* end = memchr(line, '\n', (size_t)(text + length - line));
     size_t size = end ? (size_t)(end - line) : (size_t)(text + length - line);
     line[size] = '\0';
-    if (size > 0 && !add_event(figure, line, size)) {
+    if (size > 0 && !add_event(figure, names, line, size)) {
       cli_error("%s:%u: this line is no event", path, number);
       cli_hint("events are what `saltus run --events FILE` writes");
       exit = CLI_MODEL;
@@ -297,7 +318,82 @@ typedef struct PlotArguments {
   const char* columns;
   const char* events;
   CliFigure figure;
+  CliNames marks;  // what events of `events` and states of the tables are called
 } PlotArguments;
+
+/// States of automata in a table, and the columns that hold them with and without their ending.
+static bool keep_states(CliNames* names, const SltTable* table) {
+  for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
+    const char* last = NULL;
+    for (uint32_t row = 0; row < slt_table_row_count(table); row++) {
+      const char* text = slt_table_text(table, row, i);
+      if (!text || (last && strcmp(text, last) == 0)) continue;
+      if (!keep_name(names, text)) return false;
+      last = text;
+    }
+    if (!last) continue;
+    char name[256];
+    snprintf(name, sizeof name, "%s", slt_table_column_name(table, i));
+    if (!keep_name(names, name)) return false;
+    if (path_ends_with(name, ".state")) name[strlen(name) - 6] = '\0';
+    if (!keep_name(names, name)) return false;
+  }
+  return true;
+}
+
+static bool is_mark(const CliNames* names, const char* word) {
+  static const char* const always[] = {"", "all", "none"};
+  bool known = false;
+  for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+    known = known || strcmp(word, always[i]) == 0;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    known = known || strcmp(word, kinds[i]) == 0;
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    known = known || strcmp(word, classes[i]) == 0;
+  for (uint32_t i = 0; i < names->count; i++)
+    known = known || slt_name_matches(word, names->items[i]);
+  return known;
+}
+
+static void refuse_mark(const CliNames* names, const char* word) {
+  cli_error("--marks: there is no kind, class, automaton or state `%s`", word);
+  ReportText list = {0};
+  if (!text_open(&list)) return;
+  for (uint32_t i = 0; i < names->count && i < 12; i++)
+    fprintf(list.file, ", %s", names->items[i]);
+  fflush(list.file);
+  cli_hint("there are all, none, time, state, slide-in, slide-out, zeno, reinit, chatter, limit, "
+           "stop, interior, mythical, pinnacle, boundary, sliding%s",
+           list.data);
+  text_clear(&list);
+}
+
+/// Every word of the marks means something in these tables and events.
+static int check_marks(PlotArguments* a) {
+  const char* marks = NULL;
+  for (uint32_t i = 0; i < a->figure.count; i++) {
+    if (strcmp(a->figure.items[i].key, "marks") == 0) marks = a->figure.items[i].value;
+  }
+  if (!marks) return CLI_DONE;
+  for (uint32_t i = 0; i < a->tables.count; i++) {
+    if (!keep_states(&a->marks, a->tables.tables[i])) return CLI_RUN;
+  }
+  char* words = strdup(marks);
+  if (!words) return out_of_memory();
+  int exit = CLI_DONE;
+  for (char* word = strtok(words, ","); word && exit == CLI_DONE; word = strtok(NULL, ",")) {
+    word += strspn(word, " `");
+    size_t length = strlen(word);
+    while (length > 0 && strchr(" `", word[length - 1]))
+      word[--length] = '\0';
+    // an index may hold commas: such a name is no single word here
+    if (strpbrk(word, "[]()") || is_mark(&a->marks, word)) continue;
+    refuse_mark(&a->marks, word);
+    exit = CLI_MODEL;
+  }
+  free(words);
+  return exit;
+}
 
 static int draw_tables(PlotArguments* a) {
   Tables* tables = &a->tables;
@@ -317,7 +413,8 @@ static int draw_tables(PlotArguments* a) {
       exit = out_of_memory();
     }
   }
-  if (exit == CLI_DONE && a->events) exit = figure_read_events(figure, a->events);
+  if (exit == CLI_DONE && a->events) exit = read_events(figure, &a->marks, a->events);
+  if (exit == CLI_DONE) exit = check_marks(a);
   if (exit == CLI_DONE && a->columns && slt_figure_columns(figure, a->columns) < 0) {
     exit = out_of_memory();
   }
@@ -391,5 +488,6 @@ int command_plot(int argc, char** argv) {
   free(a.tables.tables);
   free((void*)a.tables.paths);
   figure_options_clear(&a.figure);
+  out_clear(&a.marks);
   return exit;
 }

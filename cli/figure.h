@@ -28,8 +28,6 @@ void figure_options_clear(CliFigure* figure);
 /// A figure with the settings of a model (NULL: none) and the command line; NULL after a message.
 SltFigure* figure_make(const CliFigure* options, const SltExperiment* experiment,
                        const char* title);
-/// Events that can be marked, from a file that a run has written.
-int figure_read_events(SltFigure* figure, const char* path);
 /// Draw to a file or to standard output; `path` says which (".svg", ".png", ".pdf", "-"). Names
 /// near to a wrong one are looked for in `table`.
 int figure_write(SltFigure* figure, const CliFigure* options, const SltTable* table,

@@ -176,6 +176,7 @@ typedef struct Figure {
   Axis band_axis;
   double* marks;  // times, in order
   uint32_t mark_count;
+  Str unmarked;    // a word of the marks that no event is; empty: there is none
   Str note;        // what is not drawn, and why; empty: everything is
   double size[2];  // NaN: by itself
   FigureDensity density;

@@ -135,12 +135,11 @@ void figure_marks(const FigureWish* wish, Arena* arena, Figure* figure) {
   Str words = wish->marks;
   for (Str word; figure_next_name(&words, &word);) {
     if (str_equal(word, STR_LIT("none"))) continue;
-    if (wish->has_records) {
-      mark_events(wish, word, arena, &times);
-      continue;
-    }
-    for (uint32_t t = 0; t < wish->tables.count; t++)
+    uint32_t before = times.count;
+    if (wish->has_records) mark_events(wish, word, arena, &times);
+    for (uint32_t t = 0; t < wish->tables.count && !wish->has_records; t++)
       mark_rows(wish->tables.data[t].table, word, arena, &times);
+    if (times.count == before && !str_equal(word, STR_LIT("all"))) figure->unmarked = word;
   }
   if (times.count) qsort(times.data, times.count, sizeof *times.data, compare_numbers);
   figure->marks = times.data;

@@ -798,6 +798,10 @@ static Str note_of(const Plan* plan) {
     text_append_c(&note, note.length ? "; " : "");
     text_append(&note, (Str){plan->missing.data, plan->missing.length});
   }
+  if (plan->figure->unmarked.length) {
+    text_append_format(&note, "%sno event is marked by %.*s", note.length ? "; " : "",
+                       STR_ARGS(plan->figure->unmarked));
+  }
   if (plan->from_rows) {
     text_append_format(&note, "%sonly events that changed a column (all: --events FILE)",
                        note.length ? "; " : "");
@@ -828,7 +832,7 @@ SltStatus figure_plan(const FigureWish* wish, Arena* arena, Figure* out, Str* ba
   out->bands = plan.bands.data;
   out->band_count = plan.bands.count;
   plan.from_rows = plan.from_rows || (!wish->has_records && is_named(wish->marks, STR_LIT("all")));
-  out->note = note_of(&plan);
   figure_marks(wish, arena, out);
+  out->note = note_of(&plan);
   return SLT_OK;
 }

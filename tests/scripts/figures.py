@@ -184,6 +184,9 @@ class Figures(cli_case.CliCase):
 
     def test_what_is_not_there_is_said(self):
         self.fails(2, "plot", "saw.csv", "--log", "z", says=["--log takes x,y,y2", "`z`"])
+        self.fails(1, "plot", "saw.csv", "--marks", "nonsense", says=["`nonsense`", "zeno", "pump"])
+        self.good("plot", "saw.csv", "--marks", "pump,pump.state,on", "-o", "m.svg")
+        self.assertIn("no event is marked by zeno", self.good("plot", "saw.csv", "--marks", "zeno").out)
         self.write("log.lisma", "x' = 1; x(t0) = 1;\nexperiment { end = 1; panel = x; log = z; }\n")
         self.fails(1, "check", "log.lisma", says=["E0604", "x,y,y2"])
         self.write("other.csv", "time,T\n0,0\n1,1\n")

@@ -123,7 +123,7 @@ export class EventList {
     for (let i = first; i < last; i++) rows.push(this.row(i, i * HEIGHT + offset));
     this.room.replaceChildren(...rows);
     if (this.shown.length === 0 && this.run) {
-      this.room.append(make("p", { class: "empty" }, this.run.unfinished ? "…" : say("The run has no events.")));
+      this.room.append(make("p", { class: "empty" }, this.run.unfinished ? "…" : say(this.run.events.length ? "No event matches." : "The run has no events.")));
     }
   }
 

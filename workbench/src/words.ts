@@ -39,6 +39,7 @@ const russian: Record<string, string> = {
   "The model has no constants.": "В модели нет констант.",
   "Run the model to see its events.": "Запустите модель, чтобы увидеть события.",
   "The run has no events.": "В прогоне нет событий.",
+  "No event matches.": "Нет подходящих событий.",
   "This model has neither automata nor switches.": "В модели нет ни автоматов, ни переключений.",
   "There is no model to look at.": "Нет модели, на которую можно смотреть.",
   "drag a variable into a chart": "перетащите переменную на график",
