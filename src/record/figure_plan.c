@@ -444,10 +444,27 @@ static SltStatus plan_phase(Plan* plan, const PanelWish* wish) {
   return SLT_OK;
 }
 
+/// The bars of one column, or of the time for `events`; returns what is counted.
+static Str count_column(Plan* plan, const SltTable* table, uint32_t column, bool events, bool log,
+                        FigureLine* line) {
+  if (!events && !table_is_text(table, column)) {
+    figure_histogram(table->columns[column].values, table->row_count, log, plan->arena, line);
+    return str_from_c(table->columns[column].label);
+  }
+  uint32_t count = 0;
+  bool records = events && plan->wish->has_records;
+  double* values = records ? figure_record_intervals(plan->wish, plan->arena, &count)
+                           : figure_intervals(table, column, plan->arena, &count);
+  plan->from_rows = plan->from_rows || (events && !records);
+  figure_histogram(values, count, log, plan->arena, line);
+  Str time = str_from_c(table->columns[0].unit);
+  return time.length ? str_format(plan->arena, "interval [%.*s]", STR_ARGS(time))
+                     : STR_LIT("interval");
+}
+
 /// Intervals between events (`events`, or a text column), or the values of a column.
 static SltStatus plan_histogram(Plan* plan, const PanelWish* wish) {
   LineList lines = {0};
-  bool log = wish->axes[AXIS_X].log;
   Str label = STR_LIT("interval");
   Str name = {0};
   for (Str names = wish->names; figure_next_name(&names, &name);) {
@@ -463,19 +480,7 @@ static SltStatus plan_histogram(Plan* plan, const PanelWish* wish) {
       found = true;
       FigureLine line = {.axis = AXIS_Y, .table = t, .ordered = true, .filled = true};
       line.quantity = quantity_of(plan, events ? STR_LIT("events") : name);
-      if (events || table_is_text(table, column)) {
-        uint32_t count = 0;
-        bool records = events && plan->wish->has_records;
-        double* values = records ? figure_record_intervals(plan->wish, plan->arena, &count)
-                                 : figure_intervals(table, column, plan->arena, &count);
-        plan->from_rows = plan->from_rows || (events && !records);
-        figure_histogram(values, count, log, plan->arena, &line);
-        Str time = str_from_c(table->columns[0].unit);
-        if (time.length) label = str_format(plan->arena, "interval [%.*s]", STR_ARGS(time));
-      } else {
-        figure_histogram(table->columns[column].values, table->row_count, log, plan->arena, &line);
-        label = str_from_c(table->columns[column].label);
-      }
+      label = count_column(plan, table, column, events, wish->axes[AXIS_X].log, &line);
       base_vec_push(plan->arena, &lines, line);
     }
     if (!found) {
