@@ -80,7 +80,7 @@ static int read_facts(const char* path, Facts* facts) {
     SltStatus status = slt_model_explain(model, SLT_EXPLAIN_IR, (SltWriter){file_write, text.file});
     fflush(text.file);
     exit = status >= 0 && take_facts(text.data, facts) ? CLI_DONE : CLI_RUN;
-    qsort(facts->items, facts->count, sizeof *facts->items, compare_facts);
+    if (facts->items) qsort(facts->items, facts->count, sizeof *facts->items, compare_facts);
   }
   text_clear(&text);
   slt_model_free(model);
