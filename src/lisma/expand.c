@@ -290,6 +290,7 @@ const AstModel* lisma_expand(Arena* arena, const AstModel* model, DiagList* diag
   if (!model->has_parts) return model;
   Expander x = {.arena = arena, .model = model, .diags = diags, .name_count = model->name_count};
   x.uses.arena = arena;
+  names_init(&x.given, arena);
   names_init(&x.part_names, arena);
   uint32_t errors = diags->error_count;
   expand_collect_parts(&x);

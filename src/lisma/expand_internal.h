@@ -68,6 +68,13 @@ typedef struct PortCopy {
   AstPort* copy;
 } PortCopy;
 
+/// `name = ...` that reads a potential of a port.
+typedef struct PortReading {
+  const AstInstance* instance;
+  const AstPort* port;
+  uint32_t name;  // of Expander.given
+} PortReading;
+
 typedef struct Expander {
   Arena* arena;
   const AstModel* model;
@@ -78,7 +85,13 @@ typedef struct Expander {
   uint32_t name_count, loop_count;
   uint64_t work;
   bool stopped;
-  Map uses;                   // (instance, port): its variables are named outside
+  Map uses;                   // (instance, port): equations outside determine its variables
+  NameTable given;            // names on the left of equations, or with a derivative
+  BASE_VEC(uint32_t) places;  // by name id of these: how often
+  BASE_VEC(PortReading) readings;
+  uint32_t computed;  // by the present equation `name = ...`; 0 elsewhere
+  uint32_t port_names;
+  bool reads;  // the present expression determines nothing: a guard, a time, a value to set
   BASE_VEC(PortCopy) copies;  // ports of all instances
 } Expander;
 
@@ -186,7 +199,10 @@ void expand_instance(Expander* x, Component* parent, const AstInstance* instance
 
 void expand_copy_port(Expander* x, Component* u, const AstStatement* s, AstStatement* out);
 void expand_copy_connect(Expander* x, Component* u, const AstStatement* s, AstStatement* out);
-/// Ports whose variables are named outside, and not by `connect` alone, are not left open.
+void expand_copy_equation(Expander* x, Component* u, const AstStatement* s, AstStatement* out);
+/// A variable of a port is named outside of its part.
+void expand_use_port(Expander* x, const Component* owner, const AstPort* port, bool through);
+/// Ports whose variables are determined outside, and not by `connect` alone, are not left open.
 void expand_close_ports(Expander* x);
 
 #endif

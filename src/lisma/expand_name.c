@@ -167,12 +167,9 @@ static bool check_single(Expander* x, const AstName* name, const Member* member)
   return false;
 }
 
-static bool has_quantity(const AstPort* port, Str name) {
-  for (uint32_t i = 0; i < port->across.count; i++) {
-    if (str_equal(port->across.data[i].head, name)) return true;
-  }
-  for (uint32_t i = 0; i < port->through.count; i++) {
-    if (str_equal(port->through.data[i].head, name)) return true;
+static bool has_quantity(const AstNameList* list, Str name) {
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (str_equal(list->data[i].head, name)) return true;
   }
   return false;
 }
@@ -188,12 +185,13 @@ static Path port_path(NameMaker* m, const Component* owner, const Component* fro
     path.name = expand_end_name(m, name);
     return path;
   }
-  if (!has_quantity(port, quantity->head) || quantity->member || quantity->indices.count) {
+  bool through = has_quantity(&port->through, quantity->head);
+  bool known = through || has_quantity(&port->across, quantity->head);
+  if (!known || quantity->member || quantity->indices.count) {
     return expand_report_path(x, quantity, "is no quantity of this port");
   }
-  if (owner != from) {
-    map_set(&x->uses, (uint64_t)(uintptr_t)owner->instance, (uint64_t)(uintptr_t)port, 1);
-  }
+  x->port_names++;
+  if (owner != from) expand_use_port(x, owner, port, through);
   expand_append_word(m, quantity->head);
   path.kind = PATH_NAME;
   path.name = expand_end_name(m, quantity);

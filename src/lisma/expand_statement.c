@@ -5,6 +5,14 @@
 
 static void copy_statement(Expander* x, Component* u, const AstStatement* s, Statements* out);
 
+/// What an expression reads is determined elsewhere.
+static AstExpr* copy_read(Expander* x, Component* u, const AstExpr* e) {
+  x->reads = true;
+  AstExpr* out = expand_copy_optional(x, u, e);
+  x->reads = false;
+  return out;
+}
+
 static bool holds_states(const AstStatement* s) {
   if (s->kind == AST_STATE) return true;
   for (uint32_t i = 0; s->kind == AST_FOR && i < s->as.loop.body.statements.count; i++) {
@@ -108,7 +116,7 @@ static AstState* copy_state(Expander* x, Component* u, const AstState* state) {
   AstState* out = ARENA_NEW(x->arena, AstState);
   *out = *state;
   out->name = expand_keep_name(x, u, &state->name);
-  out->guard = expand_copy_optional(x, u, state->guard);
+  out->guard = copy_read(x, u, state->guard);
   out->priority = expand_copy_optional(x, u, state->priority);
   if (state->like) {
     out->like = ARENA_NEW(x->arena, AstName);
@@ -160,8 +168,8 @@ AstFunction* expand_copy_function(Expander* x, Component* u, const AstFunction* 
 static AstAfter* copy_after(Expander* x, Component* u, const AstAfter* after) {
   AstAfter* out = ARENA_NEW(x->arena, AstAfter);
   *out = *after;
-  out->delay = expand_copy_expr(x, u, after->delay);
-  out->condition = expand_copy_expr(x, u, after->condition);
+  out->delay = copy_read(x, u, after->delay);
+  out->condition = copy_read(x, u, after->condition);
   out->body = expand_copy_block(x, u, &after->body, FILTER_ALL);
   return out;
 }
@@ -173,7 +181,7 @@ static void copy_init(Expander* x, Component* u, const AstStatement* s, AstState
     AstInit* item = &out->as.init.items.data[i];
     *item = s->as.init.items.data[i];
     item->name = expand_copy_target(x, u, &item->name);
-    item->value = expand_copy_expr(x, u, item->value);
+    item->value = copy_read(x, u, item->value);
   }
 }
 
@@ -183,7 +191,7 @@ static void copy_branches(Expander* x, Component* u, const AstStatement* s, AstS
   for (uint32_t i = 0; i < count; i++) {
     AstBranch* branch = &out->as.branches.data[i];
     *branch = s->as.branches.data[i];
-    branch->condition = expand_copy_optional(x, u, branch->condition);
+    branch->condition = copy_read(x, u, branch->condition);
     branch->body = expand_copy_block(x, u, &branch->body, FILTER_ALL);
   }
 }
@@ -209,14 +217,7 @@ static void copy_statement(Expander* x, Component* u, const AstStatement* s, Sta
     copy.as.data->name = expand_own_name(x, u, &s->as.data->name);
     break;
   }
-  case AST_EQUATION:
-    if (s->as.equation.label) {
-      copy.as.equation.label = ARENA_NEW(x->arena, AstName);
-      *copy.as.equation.label = expand_own_name(x, u, s->as.equation.label);
-    }
-    copy.as.equation.lhs = expand_copy_expr(x, u, s->as.equation.lhs);
-    copy.as.equation.rhs = expand_copy_expr(x, u, s->as.equation.rhs);
-    break;
+  case AST_EQUATION: expand_copy_equation(x, u, s, &copy); break;
   case AST_INIT: copy_init(x, u, s, &copy); break;
   case AST_DELETE: copy.as.labels = copy_targets(x, u, &s->as.labels); break;
   case AST_ATTRIBUTES:
@@ -232,7 +233,7 @@ static void copy_statement(Expander* x, Component* u, const AstStatement* s, Sta
     copy.as.attributes.settings = copy_settings(x, u, &s->as.attributes.settings);
     break;
   case AST_MEASURE: break;  // stands at the top level alone
-  case AST_ENERGY: copy.as.energy = expand_copy_expr(x, u, s->as.energy); break;
+  case AST_ENERGY: copy.as.energy = copy_read(x, u, s->as.energy); break;
   case AST_ELEMENT: copy.as.element = copy_element(x, u, s->as.element); break;
   case AST_FOR: copy = copy_loop(x, u, s, FILTER_ALL); break;
   case AST_IF: copy_branches(x, u, s, &copy); break;
@@ -243,13 +244,13 @@ static void copy_statement(Expander* x, Component* u, const AstStatement* s, Sta
     copy.as.automaton.body = expand_copy_block(x, u, &s->as.automaton.body, FILTER_ALL);
     break;
   case AST_AT:
-    copy.as.at.time = expand_copy_expr(x, u, s->as.at.time);
-    copy.as.at.each = expand_copy_optional(x, u, s->as.at.each);
+    copy.as.at.time = copy_read(x, u, s->as.at.time);
+    copy.as.at.each = copy_read(x, u, s->as.at.each);
     copy.as.at.repeat = expand_copy_optional(x, u, s->as.at.repeat);
     copy.as.at.priority = expand_copy_optional(x, u, s->as.at.priority);
     copy.as.at.body = expand_copy_block(x, u, &s->as.at.body, FILTER_ALL);
     break;
-  case AST_INVARIANT: copy.as.invariant = expand_copy_expr(x, u, s->as.invariant); break;
+  case AST_INVARIANT: copy.as.invariant = copy_read(x, u, s->as.invariant); break;
   case AST_GOTO: copy_goto(x, u, s, &copy); break;
   case AST_FUNCTION:
     if (u->parent) return;  // stands before the loops of arrays: expand_constants()

@@ -14,6 +14,8 @@ import saltus_run  # noqa: E402
 
 STILL = "q' = 0; q(t0) = 0; "  # something to run, for models that only compute
 PORT = "part Q { port p { across v; through i; } p.v = 5; } "
+CIRCUIT = ("part R { port p { across v; through i; } port n { across v; through i; } p.v - n.v = 2*p.i; p.i + n.i = 0; }"
+           "part B { port p { across v; through i; } p.v = 5; } B b; ")
 TABLE = "t,v\n0,0\n1,2\n3,-2\n4,0\n"
 
 VALUES = {
@@ -71,6 +73,15 @@ VALUES = {
         "const top = c3*2; for i = 1:top { const a[i] = i; } for i = 1:3 { const c[i] = i; }"
         "for k = 1:c2 { for j = 1:a[k] { for m = 1:b[k,j] { z[k,j,m] = sum(q = 1:b[k,j], q); } const b[k,j] = j + 1; } }"
         "x = sum(i = 1:top, a[i]);" + STILL, 1, {"x": 21, "z[2,2,3]": 6}),
+    "reading an open port": (
+        CIRCUIT + "R r, s[3]; connect(b.p, r.p, s[1].p, s[2].p, s[3].p); meter = r.n.v; y = s[2].n.v; n(t0) = 0;"
+        "at 0.5 { set n = r.n.v; } state hot [r.n.v < time + 4.5] {} from init;" + STILL, 1, {"meter": 5, "y": 5, "n": 5, "r.p.i": 0}),
+    "equations of an open port": (
+        CIRCUIT + "R r, s, u; connect(b.p, r.p, s.p, u.p); r.n.v = 3; s.n.i = 1; m = s.n.v; w = u.n.v; w = 1;" + STILL, 1,
+        {"r.p.i": 1, "m": 7, "u.p.i": 2}),
+    "parts joined by equations": (
+        CIRCUIT + "part M { v(t0) = 0; 2*v' = F; } M m; R r; connect(b.p, r.p); m.v = r.n.v; m.F = -r.n.i;", 1,
+        {"m.v": 5*(1 - math.exp(-0.25))}),
     # ---- what is not used ----
     "unused functions and parts": (
         'data d = "tab.csv"; const Leaf = 2; function ends(x) = table(d, x, hold) + delay(x, 1, 0, linear);'
