@@ -93,16 +93,6 @@ static void print_unchecked(const SltModel* model) {
          modes == 1.0 ? " was" : "s were");
 }
 
-/// Measures that the model declares are read by those who take them: look whether they can.
-static bool measures_are_good(const SltModel* model) {
-  SltMeasures* measures = NULL;
-  SltProblem problem = {{0}, {0}};
-  SltStatus status = slt_measures_create(model, NULL, 0, &measures, &problem);
-  if (status < 0) problem_print(NULL, &problem, status);
-  slt_measures_free(measures);
-  return status >= 0;
-}
-
 static void count_warning(void* user, const SltDiagnostic* d) {
   uint32_t* warnings = user;
   (*warnings)++;

@@ -112,6 +112,15 @@ int trial_measures(const Trial* trial, SltMeasures** out) {
   return status < 0 ? problem_print(NULL, &problem, status) : CLI_DONE;
 }
 
+bool measures_are_good(const SltModel* model) {
+  SltMeasures* measures = NULL;
+  SltProblem problem = {{0}, {0}};
+  SltStatus status = slt_measures_create(model, NULL, 0, &measures, &problem);
+  if (status < 0) problem_print(NULL, &problem, status);
+  slt_measures_free(measures);
+  return status >= 0;
+}
+
 int problem_print(const char* option, const SltProblem* problem, SltStatus status) {
   const char* message = problem->message[0] ? problem->message : slt_status_text(status);
   if (option) {

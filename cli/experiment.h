@@ -64,6 +64,9 @@ int trial_open(Trial* trial, const char* command);
 void trial_close(Trial* trial);
 /// Measures given, else those that the model declares. Returns the exit status.
 int trial_measures(const Trial* trial, SltMeasures** out);
+/// Measures that the model declares are read by those who take them: look whether they can, and
+/// say where not.
+bool measures_are_good(const SltModel* model);
 
 /// Print a problem with its cure; returns the exit status that belongs to it.
 /// Add what varies, and remember the files that values are drawn from.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "run.h"
 
+#include "experiment.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -697,7 +699,7 @@ static int resolve_out(Run* run) {
 static int prepare(Run* run) {
   uint32_t warnings = 0;
   run->model = model_load(&run->source, &run->options.settings, &warnings);
-  if (!run->model) return CLI_MODEL;
+  if (!run->model || !measures_are_good(run->model)) return CLI_MODEL;
   int resolved = resolve_out(run);
   if (resolved != CLI_DONE) return resolved;
   run->experiment = slt_model_experiment(run->model);

@@ -32,11 +32,12 @@ static const Field params_fields[] = {
     FREE(IrParam, appearance),  EXACT(IrParam, span),
 };
 static const Field vars_fields[] = {
-    FREE(IrVar, name),        EXACT(IrVar, kind),          EXACT(IrVar, select),
-    EXACT(IrVar, hidden),     EXACT(IrVar, yields),        EXACT(IrVar, memory),
-    EXACT(IrVar, unbounded),  EXACT(IrVar, inactive_zero), EXACT(IrVar, max_order),
-    FREE(IrVar, unit),        EXACT(IrVar, nominal),       FREE(IrVar, appearance),
-    FREE(IrVar, start_begin), EXACT(IrVar, start_count),   EXACT(IrVar, span),
+    FREE(IrVar, name),       EXACT(IrVar, kind),       EXACT(IrVar, select),
+    EXACT(IrVar, hidden),    EXACT(IrVar, yields),     EXACT(IrVar, memory),
+    EXACT(IrVar, delay),     EXACT(IrVar, unbounded),  EXACT(IrVar, inactive_zero),
+    EXACT(IrVar, max_order), FREE(IrVar, unit),        EXACT(IrVar, nominal),
+    FREE(IrVar, appearance), FREE(IrVar, start_begin), EXACT(IrVar, start_count),
+    EXACT(IrVar, span),
 };
 static const Field starts_fields[] = {
     FREE(IrStart, var),   EXACT(IrStart, order), EXACT(IrStart, kind),

@@ -184,6 +184,7 @@ typedef struct IrVar {
   bool inactive_zero;                 // undetermined in a mode: 0 instead of holding the last value
   bool hidden;                        // made by the front end: not a column
   bool memory;                        // of a contact: the speed that its impact leaves
+  bool delay;                         // of an `after`: a finite time that is not below 0
   bool yields;                        // force of a friction: where contacts hold too, they do
   bool unbounded;                     // its initial value names infinity, or no number
   uint8_t max_order;                  // highest derivative order in any equation

@@ -291,6 +291,7 @@ typedef struct AutomatonInfo {
   Span span;
   uint32_t first, last, count;  // its states
   bool yields;                  // to impacts
+  uint32_t wish;                // variable + 1: where an `after` sends it; 0 when none does
 } AutomatonInfo;
 
 /// Where a statement stands.

@@ -10,9 +10,14 @@
 //   fired    from waiting D later, with the resets of the body
 //
 // With `trigger` the values of the resets are taken when it begins to wait, into hidden variables.
+// A `goto` is a wish that the firing notes in a hidden variable of the automaton it names, as the
+// number of the state: a transition from all of its states, which comes before all others, fulfils
+// it with what was reset in view.
 //
 // A branch of `if`: outside, and inside while its equations are in force, entered with its resets.
 #include "lisma/lower.h"
+
+#include <math.h>
 
 enum { STATE_OUTSIDE, STATE_INSIDE, BRANCH_STATE_COUNT };
 enum { STATE_IDLE, STATE_WAITING, STATE_FIRED, STATE_COUNT };
@@ -68,19 +73,71 @@ static IrTerm variable_term(Lower* l, uint32_t var) {
   return lower_end(l, frame, ir_term_var(&l->terms.builder, var, 0, IR_NOW));
 }
 
-/// time >= t0 + delay
+/// The relation left >= right, of which `inner` is the frame.
+static ExprId reached(Lower* l, TermFrame inner, ExprId left, ExprId right, Span span) {
+  uint8_t relation = IR_REL_GE;
+  ExprId g = lower_oriented(l, IR_GE, left, right, &relation);
+  IrTerm term = lower_end(l, inner, g);
+  AtomStyle style = {.type = IR_ATOM_CRITICAL, .text = STR_LIT("the delay is over")};
+  uint32_t atom = lower_add_atom(l, term, relation, style, span);
+  return lower_leaf(l, (IrLeaf){.id = atom, .kind = IR_LEAF_ATOM});
+}
+
+/// wish >= bound, or wish <= bound
+static ExprId wish_bound(Lower* l, uint32_t wish, double bound, bool above, Span span) {
+  TermFrame inner = lower_begin(l);
+  ExprId value = ir_term_var(&l->terms.builder, wish, 0, IR_NOW);
+  ExprId limit = ir_term_number(&l->terms.builder, bound);
+  return above ? reached(l, inner, value, limit, span) : reached(l, inner, limit, value, span);
+}
+
+/// time >= t0 + delay, and no wish is open for an automaton that the body sends somewhere: what
+/// fires at one time does so one after the other, each with its own entry.
 static IrTerm due_term(Lower* l, uint32_t automaton, uint32_t delay, Span span) {
   TermFrame frame = lower_begin(l);
   TermFrame inner = lower_begin(l);
   ExprId time = lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0});
   ExprId entry = lower_leaf(l, (IrLeaf){.id = automaton, .kind = IR_LEAF_ENTRY});
   ExprId due = lower_op(l, IR_ADD, entry, ir_term_var(&l->terms.builder, delay, 0, IR_NOW));
-  uint8_t relation = IR_REL_GE;
-  ExprId g = lower_oriented(l, IR_GE, time, due, &relation);
-  IrTerm term = lower_end(l, inner, g);
-  AtomStyle style = {.type = IR_ATOM_CRITICAL, .text = STR_LIT("the delay is over")};
-  uint32_t atom = lower_add_atom(l, term, relation, style, span);
-  return lower_end(l, frame, lower_leaf(l, (IrLeaf){.id = atom, .kind = IR_LEAF_ATOM}));
+  ExprId all = reached(l, inner, time, due, span);
+  for (uint32_t i = 0; i < l->automata.gotos.count; i++) {
+    uint32_t wish = l->automata.all.data[l->automata.gotos.data[i].automaton].wish - 1;
+    all = lower_op(l, IR_AND, all, wish_bound(l, wish, 0.5, false, span));
+  }
+  return lower_end(l, frame, all);
+}
+
+static IrAction set_number(Lower* l, uint32_t var, double number, Span span) {
+  TermFrame frame = lower_begin(l);
+  IrTerm value = lower_end(l, frame, ir_term_number(&l->terms.builder, number));
+  return (IrAction){.var = var, .kind = IR_ACTION_SET, .value = value, .span = span};
+}
+
+/// The wishes of the body's `goto`, with what fulfils them; the actions that note them join the
+/// resets of the firing.
+static void wish_gotos(Lower* l, Span span) {
+  for (uint32_t i = 0; i < l->automata.gotos.count; i++) {
+    IrGoto jump = l->automata.gotos.data[i];
+    uint32_t known = l->automata.all.data[jump.automaton].wish;
+    uint32_t wish = known ? known - 1 : add_memory(l, span);
+    l->automata.all.data[jump.automaton].wish = wish + 1;
+    double number = jump.state + 1.0;
+    base_vec_push(l->scratch, &l->automata.actions, set_number(l, wish, number, span));
+    TermFrame frame = lower_begin(l);
+    ExprId above = wish_bound(l, wish, number - 0.5, true, span);
+    ExprId below = wish_bound(l, wish, number + 0.5, false, span);
+    IrTerm guard = lower_end(l, frame, lower_op(l, IR_AND, above, below));
+    IrTransition* enters = add_transition(l, jump.automaton, 0, jump.state, guard, span);
+    for (uint32_t s = 1; s < l->m->automata.data[jump.automaton].state_count; s++) {
+      base_vec_push(l->arena, &l->m->from_states, s);
+      enters->from_count++;
+    }
+    enters->action_begin = l->m->actions.count;
+    enters->action_count = 1;
+    base_vec_push(l->arena, &l->m->actions, set_number(l, wish, 0.0, span));
+    PriorityOf first = {l->m->transitions.count - 1, HUGE_VAL};
+    base_vec_push(l->scratch, &l->automata.transition_priorities, first);
+  }
 }
 
 /// The condition and its negation. False after an error.
@@ -118,6 +175,7 @@ void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
   uint32_t name = lower_line_name(l, "after", statement->span);
   uint32_t automaton = add_automaton(l, name, after_states, STATE_COUNT, span);
   uint32_t delay = add_memory(l, after->delay->span);
+  l->m->vars.data[delay].delay = true;
   IrTerm holds = {{0}, 0, 0};
   IrTerm fails = {{0}, 0, 0};
   if (!condition_terms(l, after->condition, automaton, &holds, &fails)) return;
@@ -140,6 +198,8 @@ void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
   uint32_t kept_count = after->trigger ? l->automata.actions.count : 0;
   IrAction* kept = ARENA_ARRAY(l->scratch, IrAction, kept_count + 1);
   if (after->trigger) keep_values(l, kept, span);
+  Span delayed = {statement->span.begin, after->delay->span.end};
+  wish_gotos(l, delayed);
   uint32_t fired_count = l->automata.actions.count;
   uint32_t fired_begin = lower_flush_actions(l);
   l->m->states.data[l->m->automata.data[automaton].state_begin + STATE_FIRED].stop =
@@ -153,7 +213,6 @@ void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
     base_vec_push(l->arena, &l->m->actions, kept[i]);
   }
   Span condition = after->condition->span;
-  Span delayed = {statement->span.begin, after->delay->span.end};
   IrTransition* waits = add_transition(l, automaton, STATE_IDLE, STATE_WAITING, holds, condition);
   waits->action_begin = wait_begin;
   waits->action_count = kept_count + 1;

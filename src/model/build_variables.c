@@ -273,6 +273,7 @@ static void build_vars(ModelBuild* build) {
                          .slots = build->layout.var_slots[v],
                          .hidden = var->hidden,
                          .memory = var->memory,
+                         .delay = var->delay,
                          .yields = var->yields,
                          .inactive_zero = var->inactive_zero,
                          .unbounded = var->unbounded && var->kind == IR_VAR_DISCRETE,

@@ -787,6 +787,7 @@ typedef struct ModelVar {
   bool hidden;          // helper of the front end: not a column
   bool inactive_zero;   // where undetermined: 0 instead of the last value
   bool memory;          // of a contact: the speed that its impact leaves
+  bool delay;           // of an `after`: a finite time that is not below 0
   bool yields;          // the last to hold where several forces can
   bool unbounded;       // discrete, and may be infinite or no number
   double nominal;       // 1 where none is given

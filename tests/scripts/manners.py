@@ -83,6 +83,53 @@ class Manners(unittest.TestCase):
         self.assertAlmostEqual(float(row["a"]), 1, 6)
         self.assertAlmostEqual(float(row["b"]), 1.5, 6)
 
+    def test_goto_of_after(self):
+        """It enters a state as that of `at` does, with the resets of the body in view: from anywhere, in parts, and twice
+        at one time."""
+        body = ("z' = 1; z(t0) = 0; k(t0) = 0; %s [z > 1] %s { set k = 1; goto %sA; }\n"
+                "%s state A %s { z' = -1; set k = k + 10; } %s %s")
+        guarded, bare = ("[z > 100]", "from init;"), ("", "")
+        for guard, source in (guarded, bare):
+            for manner in ("", "persistent", "trigger"):
+                text = body % ("after 0.5", manner, "m.", "automaton m {", guard, source, "}")
+                row = self.last(text, "--until", "2")
+                self.assertAlmostEqual(float(row["z"]), 1, 9)
+                self.assertEqual(float(row["k"]), 11, text)
+                row = self.last("part P { %s } P p; P r[2];" % text, "--until", "2")
+                self.assertEqual([float(row[n]) for n in ("p.k", "r[1].k", "r[2].k")], [11, 11, 11], text)
+        text = body % ("after 0.5", "", "", "", "", "", "")
+        self.assertEqual(float(self.last(text, "--until", "2")["k"]), 11)
+        twice = ("k(t0) = 0; z' = 1; z(t0) = 0; automaton m { state A {} state B { set k = k + 1; } }\n"
+                 "for i = 1:3 { after 1 [z > 0.5] { goto m.B; } } after 2 [z > 0.5] { goto m.A; } after 3 [z > 0.5] { goto m.B; }")
+        row = self.last(twice, "--until", "5", "--out", "k,m.state")
+        self.assertEqual((float(row["k"]), row["m.state"]), (4, "B"))
+
+    def test_delays_that_are_none(self):
+        for given, delay, told in (("d(t0) = -1;", "d", "-1"), ("macro D = 0.5 - z;", "D", "-0.5"), ("", "normal(-9, 1)", "-"),
+                                   ("const D = inf;", "D", "Inf")):
+            model = self.write("z' = 1; z(t0) = 0; k(t0) = 0; %s\nafter %s [z > 1] { set k = 1; }" % (given, delay))
+            status, _, errors = saltus_run.command("run", model, "-q", "-o", "-", "--until", "3")
+            self.assertEqual((status, errors.count("E0808")), (3, 1), errors)
+            self.assertIn(":2:7: error", errors)
+            self.assertIn("this delay is " + told, errors)
+        # what only rounding puts below 0 is 0
+        row = self.last("z' = 1; z(t0) = 0; k(t0) = 0; macro D = 1 - z; after D [z >= 1] { set k = time; }", "--until", "3")
+        self.assertAlmostEqual(float(row["k"]), 1, 9)
+
+    def test_measures_of_a_run(self):
+        model = self.write("x' = 1; x(t0) = 0; measure a = foo(x);")
+        told = [saltus_run.command(*words) for words in (("check", model), ("run", model, "-q", "-o", "-", "--until", "1"))]
+        self.assertEqual([t[0] for t in told], [1, 1])
+        self.assertEqual(told[0][2], told[1][2])
+        self.assertIn("no function `foo`", told[1][2])
+
+    def test_names_of_parts(self):
+        for word in ("after", "set", "measure", "trigger"):
+            status, _, errors = saltus_run.command("check", self.write("part %s(k=1) { x' = k; x(t0) = 0; } y = 1;" % word))
+            self.assertEqual((status, errors.count("E0108")), (1, 1), errors)
+        quoted = "part `after`(k=1) { x' = k; x(t0) = 0; } `after` a(k=2);"
+        self.assertAlmostEqual(float(self.last(quoted, "--until", "1")["a.x"]), 2, 9)
+
     def test_priority(self):
         names = "abcd"
         draw = random.Random(3)

@@ -110,24 +110,29 @@ void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
 
 // ---- assigning ----------------------------------------------------------------------------------
 
-/// The memory of a contact is the speed that its impact leaves, which leads away.
-static SltStatus check_rebound(EngSim* sim, const ModelAction* action, double value) {
+/// A contact keeps the speed that its impact leaves, an `after` the time it waits: not below 0.
+static SltStatus check_memory(EngSim* sim, const ModelAction* action, double value) {
   const ModelVar* var = &sim->model->vars[action->var];
-  if (!var->memory || value >= 0.0) return SLT_OK;
+  bool fine = isfinite(value) ? value >= 0.0 : !var->delay;
+  if (fine || (!var->memory && !var->delay)) return SLT_OK;
   double size = 0.0;
   for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
     uint32_t env = model_term_input(&action->value, k);
     if (env != MODEL_NONE) size = fmax(size, fabs(sim->env[env]));
   }
-  if (-value <= REBOUND_ROUNDING * size) return SLT_OK;
+  if (fabs(value) < REBOUND_ROUNDING * size) return SLT_OK;
+  if (var->delay) {
+    return eng_fail(sim, SLT_ERR_SEMANTIC, DIAG_E0808, &action->span,
+                    "at t = %s this delay is %s: it must be a finite number, not below 0",
+                    eng_number(sim->core.t).text, eng_short(value).text);
+  }
   uint32_t length = var->name.length;
-  while (length > 0 && var->name.data[length - 1] != '.') {
+  while (length > 1 && var->name.data[length - 1] != '.') {
     length--;  // what is behind the contact's name
   }
   eng_fail(sim, SLT_ERR_SEMANTIC, DIAG_E0828, &action->span,
            "at t = %s the restitution of '%.*s' is negative: the impact would leave the speed %s",
-           eng_number(sim->core.t).text, (int)(length > 0 ? length - 1 : 0), var->name.data,
-           eng_short(value).text);
+           eng_number(sim->core.t).text, (int)length - 1, var->name.data, eng_short(value).text);
   return eng_hint(
       sim, "it is the share of the speed that an impact gives back: 0 for none, 1 for all of "
            "it; max(0, ...) keeps a formula from going below");
@@ -179,11 +184,11 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
       ModelRandom random = sim->core.random;
       double value = eng_eval(sim, &action->value);
       const ModelVar* var = &sim->model->vars[action->var];
+      SLT_TRY(check_memory(sim, action, value));
       if (!isfinite(value) && !var->unbounded) {
         return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &action->span,
                         "the new value of '%.*s' is not a finite number", STR_ARGS(var->name));
       }
-      SLT_TRY(check_rebound(sim, action, value));
       if (ENG_UNLIKELY(sim->report.observer)) {
         sim->report.observer->evaluates(sim->report.observer->user, group->action_begin + k, value,
                                         &random);

@@ -102,11 +102,8 @@ bool eng_anything_enabled(EngSim* sim) {
   for (uint32_t n = 0; n < count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
-    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
-      if (eng_switch_flips(sim, a)) return true;
-    } else if (eng_first_enabled(sim, a) != MODEL_NONE) {
-      return true;
-    }
+    bool is_switch = sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH;
+    if (is_switch ? eng_switch_flips(sim, a) : eng_first_enabled(sim, a) != MODEL_NONE) return true;
   }
   return events_broken_invariant(sim) != MODEL_NONE;
 }
@@ -116,8 +113,7 @@ void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch) {
   const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     uint32_t id = state->outgoing[i];
-    const ModelTransition* transition = &sim->model->transitions[id];
-    if (transition->to != sim->state[automaton]) continue;
+    if (sim->model->transitions[id].to != sim->state[automaton]) continue;
     bool holds = guard_holds(sim, id);
     sim->instant.transitions[id].taken = false;
     if (latch || !holds) sim->instant.transitions[id].edge_seen = holds;
@@ -205,8 +201,7 @@ static bool transition_collides(EngSim* sim, uint32_t transition, Visit visit) {
   sim->events.marks.met_at = MODEL_NONE;
   bool collide = guard_collides(sim, &t->guard, visit);
   collide |= actions_collide(sim, t->action_begin, t->action_count, visit);
-  collide |= actions_collide(sim, to->action_begin, to->action_count, visit);
-  return collide;
+  return actions_collide(sim, to->action_begin, to->action_count, visit) || collide;
 }
 
 // ---- the list of what may fire ------------------------------------------------------------------
@@ -232,7 +227,7 @@ static void warn_of_order(EngSim* sim, uint32_t automaton, uint32_t transition) 
     Str name = model->automata[automaton].name;
     snprintf(message, sizeof message,
              "at t = %s automaton '%.*s' and others that could fire with it write or read the same "
-             "values, and the result depends on who comes first: that is the order of the text",
+             "values, and the result depends on who comes first: by priority, then as in the text",
              eng_number(sim->core.t).text, (int)(name.length < 100 ? name.length : 100), name.data);
     sim->report.on_warning(sim->report.warning_user, DIAG_W0805, span, message);
     return;
