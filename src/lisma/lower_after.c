@@ -91,6 +91,15 @@ static ExprId wish_bound(Lower* l, uint32_t wish, double bound, bool above, Span
   return above ? reached(l, inner, value, limit, span) : reached(l, inner, limit, value, span);
 }
 
+/// And no wish is open for the automata that the first `count` of the body's `goto` name.
+static ExprId and_fulfilled(Lower* l, ExprId all, uint32_t count, Span span) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t wish = l->automata.all.data[l->automata.gotos.data[i].automaton].wish - 1;
+    all = lower_op(l, IR_AND, all, wish_bound(l, wish, 0.5, false, span));
+  }
+  return all;
+}
+
 /// time >= t0 + delay, and no wish is open for an automaton that the body sends somewhere: what
 /// fires at one time does so one after the other, each with its own entry.
 static IrTerm due_term(Lower* l, uint32_t automaton, uint32_t delay, Span span) {
@@ -100,11 +109,7 @@ static IrTerm due_term(Lower* l, uint32_t automaton, uint32_t delay, Span span) 
   ExprId entry = lower_leaf(l, (IrLeaf){.id = automaton, .kind = IR_LEAF_ENTRY});
   ExprId due = lower_op(l, IR_ADD, entry, ir_term_var(&l->terms.builder, delay, 0, IR_NOW));
   ExprId all = reached(l, inner, time, due, span);
-  for (uint32_t i = 0; i < l->automata.gotos.count; i++) {
-    uint32_t wish = l->automata.all.data[l->automata.gotos.data[i].automaton].wish - 1;
-    all = lower_op(l, IR_AND, all, wish_bound(l, wish, 0.5, false, span));
-  }
-  return lower_end(l, frame, all);
+  return lower_end(l, frame, and_fulfilled(l, all, l->automata.gotos.count, span));
 }
 
 static IrAction set_number(Lower* l, uint32_t var, double number, Span span) {
@@ -126,7 +131,8 @@ static void wish_gotos(Lower* l, Span span) {
     TermFrame frame = lower_begin(l);
     ExprId above = wish_bound(l, wish, number - 0.5, true, span);
     ExprId below = wish_bound(l, wish, number + 0.5, false, span);
-    IrTerm guard = lower_end(l, frame, lower_op(l, IR_AND, above, below));
+    ExprId turn = and_fulfilled(l, lower_op(l, IR_AND, above, below), i, span);  // as in the text
+    IrTerm guard = lower_end(l, frame, turn);
     IrTransition* enters = add_transition(l, jump.automaton, 0, jump.state, guard, span);
     for (uint32_t s = 1; s < l->m->automata.data[jump.automaton].state_count; s++) {
       base_vec_push(l->arena, &l->m->from_states, s);

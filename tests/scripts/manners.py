@@ -99,6 +99,11 @@ class Manners(unittest.TestCase):
                 self.assertEqual([float(row[n]) for n in ("p.k", "r[1].k", "r[2].k")], [11, 11, 11], text)
         text = body % ("after 0.5", "", "", "", "", "", "")
         self.assertEqual(float(self.last(text, "--until", "2")["k"]), 11)
+        for first, second, wanted in (("q", "p", 9), ("p", "q", 7)):
+            row = self.last("z' = 1; z(t0) = 0; k(t0) = 0; after 0.5 [z > 1] { set k = 2; goto %s.A; goto %s.A; }\n"
+                            "automaton p { state A { set k = k*3; } } automaton q { state A { set k = k + 1; } }"
+                            % (first, second), "--until", "2")
+            self.assertEqual(float(row["k"]), wanted)
         twice = ("k(t0) = 0; z' = 1; z(t0) = 0; automaton m { state A {} state B { set k = k + 1; } }\n"
                  "for i = 1:3 { after 1 [z > 0.5] { goto m.B; } } after 2 [z > 0.5] { goto m.A; } after 3 [z > 0.5] { goto m.B; }")
         row = self.last(twice, "--until", "5", "--out", "k,m.state")
