@@ -372,6 +372,7 @@ typedef AST_LIST(AstArgument) AstArgumentList;
 /// `part Tank(A = 1, k) { ... }`
 typedef struct AstPart {
   AstName name;
+  bool is_word;  // the name has a meaning before the name of an instance
   AstArgumentList parameters;
   AstBlock body;
 } AstPart;

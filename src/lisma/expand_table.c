@@ -25,6 +25,15 @@ bool expand_is_hidden(const Table* table, Str name) {
   return false;
 }
 
+/// In front of the name of an instance the word would be read with its meaning.
+static void report_word(Expander* x, const AstName* name) {
+  Diag* diag = diag_add(x->diags, DIAG_E0108, name->span,
+                        "'%.*s' is a word of the language and cannot be the name of a part",
+                        STR_ARGS(name->head));
+  diag_hint(x->diags, diag, "choose another name, or write it in backquotes: `%.*s`",
+            STR_ARGS(name->head));
+}
+
 static void report_twice(Expander* x, Str name, Span span, Span first) {
   Diag* diag = diag_add(x->diags, DIAG_E0201, span, "'%.*s' is declared twice", STR_ARGS(name));
   diag_note(x->diags, diag, first, "first declared here");
@@ -339,6 +348,7 @@ void expand_collect_parts(Expander* x) {
   for (uint32_t i = 0; i < body->statements.count; i++) {
     const AstStatement* s = &body->statements.data[i];
     if (s->kind != AST_PART) continue;
+    if (s->as.part->is_word) report_word(x, &s->as.part->name);
     const AstPart* part = s->as.part;
     uint32_t known = names_find(&x->part_names, part->name.head);
     if (known) {

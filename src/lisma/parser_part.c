@@ -138,14 +138,7 @@ bool parser_part(Parser* p, const BlockFrame* frame, AstStatement* out) {
   p->has_parts = true;
   out->kind = AST_PART;
   out->as.part = part;
-  if (p->tok.kind == TOK_WORD && p->tok.word != WORD_NONE) {
-    // in front of the name of an instance it would be read with its meaning
-    Diag* diag = diag_add(p->diags, DIAG_E0108, p->tok.span,
-                          "'%.*s' is a word of the language and cannot be the name of a part",
-                          STR_ARGS(parser_token_text(p, &p->tok)));
-    diag_hint(p->diags, diag, "choose another name, or write it in backquotes: `%.*s`",
-              STR_ARGS(parser_token_text(p, &p->tok)));
-  }
+  part->is_word = p->tok.kind == TOK_WORD && p->tok.word != WORD_NONE;
   if (!parser_expect_name(p, "the name of the part", &part->name)) return false;
   check_no_array(p, &part->name, "part");
   if (p->tok.kind == TOK_LPAREN) part->parameters = parse_part_arguments(p, true);
