@@ -5,8 +5,8 @@
 // Definition: y' = z, z' = mu (1 - y^2) z - y, mu = 1000, y0 = (2, 0), T = 2000, rtol 1e-6, atol
 // 1e-9. Error: |y(T) - 1.706167732170483| (reference value of the test set for initial value
 // problem solvers); 2e-6 is allowed. Opponent: RODAS4 fused for the problem, exact Jacobian,
-// elimination by hand. Saltus: default options, that is auto, which changes between dp54 and rodas5.
-// Budget: twice the time.
+// elimination by hand. Saltus: default options, that is auto, which changes between dp54 and
+// rodas5. Budget: twice the time.
 #define BENCH_NATIVE
 #include "bench.h"
 #include "rodas4.h"

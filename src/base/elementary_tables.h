@@ -226,15 +226,14 @@ static const double atan_table[][2] = {
 
 // ln(2)/64
 static const double ln2_64[3] = {0x1.62e42fee00000p-7, 0x1.a39ef35600000p-39,
-    0x1.93c7673007e5fp-71};
+                                 0x1.93c7673007e5fp-71};
 
 // ln(2)
-static const double ln2[3] = {0x1.62e42fefa2000p-1, 0x1.9ef35793c6000p-41,
-    0x1.673007e5ed5e8p-81};
+static const double ln2[3] = {0x1.62e42fefa2000p-1, 0x1.9ef35793c6000p-41, 0x1.673007e5ed5e8p-81};
 
 // pi/2
 static const double half_pi[3] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,
-    0x1.3198a2e037073p-69};
+                                  0x1.3198a2e037073p-69};
 
 // pi, pi/2, 1/ln(10), 2/sqrt(pi)
 static const double constants[][2] = {
@@ -246,8 +245,9 @@ static const double constants[][2] = {
 
 // bits of 2/pi behind the point
 static const uint32_t two_over_pi[40] = {
-    0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u,
-    0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu, 0xe88235f5u, 0x2ebb4484u,
-    0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu, 0x1ff897ffu, 0xde05980fu,
-    0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du, 0x7527bac7u, 0xebe5f17bu,
-    0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u, 0xfc7b6babu, 0xf0cfbc20u, 0x9af4361du};
+    0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu,
+    0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu,
+    0xe88235f5u, 0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu,
+    0xbdf9283bu, 0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u,
+    0x4f463f66u, 0x9e5fea2du, 0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u,
+    0x1f8d5d08u, 0x56033046u, 0xfc7b6babu, 0xf0cfbc20u, 0x9af4361du};

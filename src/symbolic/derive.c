@@ -152,7 +152,8 @@ static ExprId derive_equation(const Rule* r) {
 
 /// A foreign function: the sum of its derivatives by its arguments, each times that of the
 /// argument. What derivatives it has of a higher order nobody knows.
-static ExprId derive_foreign(const Rule* r, const SymShape* shape, const ExprId* d, uint32_t table) {
+static ExprId derive_foreign(const Rule* r, const SymShape* shape, const ExprId* d,
+                             uint32_t table) {
   const SymStep* steps = shape->steps;
   uint32_t data = steps[table].arg[0];
   uint32_t last = steps[table].arg[1];

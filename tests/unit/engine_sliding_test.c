@@ -37,7 +37,8 @@ TEST(one_surface_has_a_closed_form) {
     double values[1][ENG_SIDES_MAX] = {{below, above}};
     double wanted[ENG_GROUP_MAX] = {size * draw(-0.001, 0.001)};
     double alpha[ENG_GROUP_MAX] = {0.5};
-    CHECK(num_multilinear_solve((const double(*)[ENG_SIDES_MAX])values, 1, 1, 0, wanted, alpha), "solved");
+    CHECK(num_multilinear_solve((const double(*)[ENG_SIDES_MAX])values, 1, 1, 0, wanted, alpha),
+          "solved");
     CHECK(fabs(alpha[0] - (below - wanted[0]) / (below - above)) < 1e-12, "coefficient");
   }
 }
@@ -59,7 +60,8 @@ TEST(several_surfaces_keep_their_rates) {
     double rest[ENG_GROUP_MAX] = {0.0, 0.0, 0.0};
     double alpha[ENG_GROUP_MAX] = {0.5, 0.5, 0.5};
     uint32_t mask = (1u << count) - 1u;
-    if (!num_multilinear_solve((const double(*)[ENG_SIDES_MAX])values, count, mask, 0, rest, alpha)) continue;
+    if (!num_multilinear_solve((const double(*)[ENG_SIDES_MAX])values, count, mask, 0, rest, alpha))
+      continue;
     solved++;
     for (uint32_t k = 0; k < count; k++) {
       double rate = 0.0;

@@ -165,8 +165,7 @@ static void ring(IrModel* ir, Arena* arena, uint32_t count, bool guards) {
                .value = ir_term_end(&b, ir_term_number(&b, 7.5))};
   base_vec_push(arena, &ir->params, k);
   for (uint32_t i = 0; i < count; i++) {
-    IrVar var = {.name = names_intern(&ir->names, str_format(arena, "x_%u", i)),
-                 .appearance = i};
+    IrVar var = {.name = names_intern(&ir->names, str_format(arena, "x_%u", i)), .appearance = i};
     base_vec_push(arena, &ir->vars, var);
   }
   IrPool* pool = &ir->pool;

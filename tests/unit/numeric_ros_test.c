@@ -601,7 +601,8 @@ TEST(a_singular_matrix_is_refused) {
     CHECK(num_linear_factor(linear, 2.0) == SLT_ERR_STRUCTURE, "row of zeros");
     CHECK(num_linear_factor(linear, 3.0) == SLT_OK, "another c");
     double ones[60];
-    for (uint32_t i = 0; i < sizes[m]; i++) ones[i] = 1.0;
+    for (uint32_t i = 0; i < sizes[m]; i++)
+      ones[i] = 1.0;
     CHECK_NEAR(num_linear_bound(linear, ones), 2.0, 0, 1e-15);
     values[0] = (double)NAN;
     CHECK(num_linear_factor(linear, 3.0) < 0, "not a number");
@@ -622,7 +623,8 @@ TEST(differences_give_the_jacobian) {
   double want_ft[2];
   bool timed = false;
   CHECK(linearize(&p, 0.7, x, f, want, want_ft, &timed) == SLT_OK, "exact");
-  CHECK(num_linear_differences(linear, reduced, &p, 0.7, x, f, scale, 1.0, work, ft) == SLT_OK, "run");
+  CHECK(num_linear_differences(linear, reduced, &p, 0.7, x, f, scale, 1.0, work, ft) == SLT_OK,
+        "run");
   const double* values = num_linear_values(linear);
   CHECK_NEAR(values[0], want[0], 1e-6, 0);
   CHECK_NEAR(values[1], want[1], 1e-6, 0);

@@ -3,10 +3,9 @@
 // Boundaries that the motion tends to without reaching them.
 //
 // x' = -k x comes to zero in no finite time, but its numerical solution gets there by its errors,
-// on either side, and would cross for ever. Such a crossing is told by the rates of g beside the
-// boundary, at the distance of its tolerance: they lead back to it from both sides, and on the
-// boundary there is hardly any rate left. The relation stays as it is, and is not watched until
-// g has left what the tolerances explain.
+// on either side, and would cross for ever. The rates of g tell such a crossing: at the distance of
+// the tolerance they lead back to the boundary from both sides, and on it hardly any is left. The
+// relation stays as it is, and is not watched until g has left what the tolerances explain.
 #include "engine/run/run.h"
 
 #include <math.h>

@@ -445,11 +445,12 @@ static bool has_side(const EngSim* sim, uint32_t id, double gdot, bool* truth) {
   return false;
 }
 
-/// Truth of a relation that rests at its boundary and was not followed to it: the comparison as
+/// Truth of a relation that rests at its boundary: if it was not followed to it, the comparison as
 /// written. Where the flow that led here took it down, it has ceased to hold: `x > 0` is over where
 /// `x <= 0` was located and stops the motion.
 static bool rests_true(EngSim* sim, uint32_t index, bool given) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!given && !atom->fresh) return atom->truth;
   if (!given && eng_slope_before(sim, index) < 0.0) return false;
   return eng_relation_holds(atom->relation, 0.0);
 }
@@ -487,7 +488,7 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
     return atom->located ? atom->located_truth : atom->truth;
   }
   int way = heading(sim, index, gdot);
-  if (way == 0) return given || atom->fresh ? rests_true(sim, index, given) : atom->truth;
+  if (way == 0) return rests_true(sim, index, given);
   atom->marks.by_flow = way > 0;
   return way > 0;
 }

@@ -74,8 +74,8 @@ static bool solve_group(EngSim* sim, uint32_t group, bool pull, double* alpha) {
     own[bit] = sim->sliding.motion.alpha[members[bit]];
   }
   wanted_of(sim, members, count, pull, wanted);
-  if (!num_multilinear_solve((const double(*)[ENG_SIDES_MAX])values, count, (1u << count) - 1u, 0, wanted,
-                  own)) {
+  if (!num_multilinear_solve((const double(*)[ENG_SIDES_MAX])values, count, (1u << count) - 1u, 0,
+                             wanted, own)) {
     return false;
   }
   for (uint32_t bit = 0; bit < count; bit++) {
