@@ -113,6 +113,7 @@ int trial_measures(const Trial* trial, SltMeasures** out) {
 }
 
 bool measures_are_good(const SltModel* model) {
+  if (slt_model_measure_count(model) == 0) return true;
   SltMeasures* measures = NULL;
   SltProblem problem = {{0}, {0}};
   SltStatus status = slt_measures_create(model, NULL, 0, &measures, &problem);

@@ -699,13 +699,14 @@ static int resolve_out(Run* run) {
 static int prepare(Run* run) {
   uint32_t warnings = 0;
   run->model = model_load(&run->source, &run->options.settings, &warnings);
-  if (!run->model || !measures_are_good(run->model)) return CLI_MODEL;
+  if (!run->model) return CLI_MODEL;
   int resolved = resolve_out(run);
   if (resolved != CLI_DONE) return resolved;
   run->experiment = slt_model_experiment(run->model);
   if (run->options.replay && !replay_read(run->options.replay, &run->replay)) return CLI_USAGE;
   const char* method = run->options.sim.method ? NULL : run->experiment.method;
   if (method && !run_method_known("experiment { method }", method)) return CLI_MODEL;
+  if (!measures_are_good(run->model)) return CLI_MODEL;
   if (!name_outputs(run)) return out_of_memory();
   if (!run_outputs_spare(&run->options, run->default_csv)) return CLI_USAGE;
   int exit = choose_times(run);
