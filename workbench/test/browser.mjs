@@ -498,7 +498,7 @@ experiment { end = 3; }
       await page.click("#panel-tabs >> text=Events");
       await page.click(`.event >> nth=${index}`);
       await page.click("#panel-tabs >> text=Automata");
-      await page.waitForSelector("#panel [data-state].now");
+      await page.waitForSelector(`#panel [data-state="${state}"].now`);
       assert.deepEqual(await now.automata(), [state]);
       await page.click("#panel-tabs >> text=Structure");
       await page.waitForSelector(".structure .now");
