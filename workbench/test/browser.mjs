@@ -501,7 +501,7 @@ experiment { end = 3; }
       await page.waitForSelector(`#panel [data-state="${state}"].now`);
       assert.deepEqual(await now.automata(), [state]);
       await page.click("#panel-tabs >> text=Structure");
-      await page.waitForSelector(".structure .now");
+      await page.locator(".structure .now summary", { hasText: `mode main=${state}` }).waitFor();
       assert.deepEqual(await now.structure(), [`mode main=${state}`]);
     }
     assert.match(await page.locator(".structure details[open]").textContent(), /order of solution/);
