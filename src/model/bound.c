@@ -345,10 +345,9 @@ size_t model_program_spread_room(const ModelProgram* program) {
 }
 
 void model_program_spread(const ModelProgram* program, const ModelContext* context,
-                          const double* env, double t, const double* x, const double* off,
+                          const double* env, ModelInterval t, const double* x, const double* off,
                           double share, double* width, ModelDual* room) {
   Spread spread = {share, width};
-  ModelInterval time = {t, t};
   ModelDual* at = room + program->reg_count;
   ModelDual* out = at + program->state_count;
   if (model_program_has_bounds(program)) {
@@ -360,7 +359,7 @@ void model_program_spread(const ModelProgram* program, const ModelContext* conte
       hi[i] = x[i] + off[i];
     }
     model_program_bind(program, env, regs);
-    model_program_bound(program, context, regs, time, lo, hi,
+    model_program_bound(program, context, regs, t, lo, hi,
                         (ModelInterval*)(regs + program->reg_count), take_spread, &spread);
     return;
   }
@@ -368,7 +367,7 @@ void model_program_spread(const ModelProgram* program, const ModelContext* conte
     at[i] = (ModelDual){{x[i] - off[i], x[i] + off[i]}, {0.0, 0.0}};
   }
   model_program_bind_dual(program, env, room);
-  model_program_enclose(program, context, room, time, at, out);
+  model_program_enclose(program, context, room, t, at, out);
   for (uint32_t i = 0; i < program->output_count; i++) {
     width[i] = half_width(&spread, out[i].v.lo, out[i].v.hi);
   }

@@ -154,6 +154,7 @@ static ModelShape* compile_shape(ModelBuild* build, SymTerm term) {
   ModelShape* shape = ARENA_NEW(&build->arena, ModelShape);
   shape->program = tape_finish(graph, &build->arena, 0, &value, 1);
   shape->conjunction = is_conjunction(&shape->program);
+  shape->steps = model_program_steps(&shape->program);
   tabulate(shape);
   if (shape->program.reg_count > build->model.scratch_regs) {
     build->model.scratch_regs = shape->program.reg_count;

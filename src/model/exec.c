@@ -231,6 +231,11 @@ void model_program_run_part(const ModelProgram* program, const ModelContext* con
   }
 }
 
+void model_instr_run(const ModelInstr* instr, const ModelContext* context, double* regs) {
+  const ModelInstr code[2] = {*instr, {.op = MODEL_OP_END}};
+  execute(code, context, NULL, regs, NULL);
+}
+
 /// A term that computes nothing: a number, a value of the environment, or the time.
 static double plain_value(const ModelTerm* term, const double* numbers, const double* env,
                           double t) {

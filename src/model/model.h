@@ -581,12 +581,12 @@ void model_program_bound(const ModelProgram* program, const ModelContext* contex
 bool model_program_has_bounds(const ModelProgram* program);
 size_t model_program_bound_room(const ModelProgram* program);
 
-/// Half widths of the outputs of any program at time `t` where the states may be off by `off`, and
+/// Half widths of the outputs of any program at times `t` where the states may be off by `off`, and
 /// a share of the largest magnitude on top; not finite where nothing can be said. Block by block
 /// where the program can be bounded in this way, else by enclosures. `room` has place for
 /// model_program_spread_room() duals.
 void model_program_spread(const ModelProgram* program, const ModelContext* context,
-                          const double* env, double t, const double* x, const double* off,
+                          const double* env, ModelInterval t, const double* x, const double* off,
                           double share, double* width, ModelDual* room);
 size_t model_program_spread_room(const ModelProgram* program);
 
@@ -705,6 +705,7 @@ ModelDual model_program_enclose_composed(const ModelProgram* program, const Mode
 typedef struct ModelShape {
   ModelProgram program;  // over the environment; `env` of an input is a slot of the term
   bool conjunction;      // true when all slots are: no need to run it
+  bool steps;            // it compares, or rounds to whole numbers
   bool tabled;           // bit k of `table`: the truth when the inputs are the bits of k
   uint64_t table;
 } ModelShape;
@@ -736,6 +737,19 @@ static inline uint32_t model_term_input(const ModelTerm* term, uint32_t k) {
 /// Value of a term that is there. `regs` has room for Model.scratch_regs doubles.
 double model_term_value(const ModelTerm* term, const ModelContext* context, const double* numbers,
                         const double* env, double t, double* regs);
+
+/// How far rounding may have moved a value of the environment.
+typedef double ModelRoundedFn(void* user, uint32_t env);
+/// The same where the values are known up to rounding: on a jump of a comparison or of floor, ceil,
+/// mod, sign within that, both sides are equal, and the value is whole, or 0. `bounds` has room for
+/// Model.scratch_regs intervals (rounded.c).
+double model_term_rounded(const ModelTerm* term, const ModelContext* context, const double* numbers,
+                          const double* env, double t, ModelInterval time, ModelRoundedFn* rounded,
+                          void* user, double* regs, ModelInterval* bounds);
+/// Whether a program has such operations.
+bool model_program_steps(const ModelProgram* program);
+/// One instruction other than SOLVE and END.
+void model_instr_run(const ModelInstr* instr, const ModelContext* context, double* regs);
 
 // ---------------------------------------------------------------------------------------------
 // derivatives (tangent.c)

@@ -122,6 +122,21 @@ class Boundaries(cli_case.CliCase):
             rows, _, _ = self.run_model(text)
             self.assertEqual(rows[-1]["n"], 1, c)
 
+    def test_resets_on_a_crossing_read_its_equality(self):
+        # x(t) = c*t/T at multiples of T/10: the last digit of x falls on either side of its boundary
+        forms = (
+            ("set n = n + if(x >= 0.3*c, 1, 0);", 18), ("set n = n + if(x > 0.3*c, 1, 0);", 17),
+            ("set n = n + if(x == 0.7*c, 1, 0);", 1), ("set n = n + if(y >= 0, 1, 0);", 18),
+            ("set n = n + floor(x/c);", 12), ("set n = n + ceil(x/c);", 30), ("set n = n + sign(x - c);", 0),
+            ("set n = n + if(mod(x, 0.5*c) <= 0, 1, 0);", 5), ("set n = n + if(time >= 0.3*T, 1, 0);", 18),
+            ("set n = n + reached(x/c);", 18))
+        for c, unit in ((1.0, 1.0), (3e-9, 7e-6), (0.3, 2e5)):
+            for action, expected in forms:
+                text = f"const c = {c!r}, T = {unit!r}; x' = c/T; x(t0) = 0; n(t0) = 0; y = x - 0.3*c;\n" \
+                       f"function reached(u) = if(u >= 0.3, 1, 0); every 0.1*T {{ {action} }}\n"
+                rows, _, _ = self.run_model(text, until=repr(2.05 * unit))
+                self.assertEqual(rows[-1]["n"], expected, (c, unit, action))
+
     def test_relations_that_no_guard_decides_are_asked_as_they_stand(self):
         # entered by 'goto', long before the guard could hold; noEvent asks for the value at the crossing
         text = "x' = -1; x(t0) = 5; n(t0) = 0; m(t0) = 0; at 1 { goto s; }\n" \

@@ -31,7 +31,7 @@ static double rounding_of_rate(const EngSim* sim, uint32_t state) {
   return sim->scales.mode == sim->core.mode ? num_stepper_rounding(sim->stepper, state) : 0.0;
 }
 
-static double rounding_of_state(EngSim* sim, uint32_t state) {
+double eng_state_rounding(EngSim* sim, uint32_t state) {
   double own = DBL_EPSILON * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
   return BERNSTEIN_ULPS * larger(own, rounding_of_rate(sim, state));
 }
@@ -72,13 +72,16 @@ static ModelDual state_before(const void* user, uint32_t state) {
   return (ModelDual){{x, x}, {rate, rate}};
 }
 
+ModelInterval eng_rounded_time(const EngSim* sim) {
+  double pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(sim->core.t);
+  return (ModelInterval){sim->core.t - pad, sim->core.t + pad};
+}
+
 /// g and its slope over the states as `dual` gives them; time is off by its rounding.
 static ModelDual enclose_g(EngSim* sim, uint32_t index, ModelStateDualFn* dual, Box box) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  double t = sim->core.t;
-  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(t);
-  ModelInterval time = {t - t_pad, t + t_pad};
+  ModelInterval time = eng_rounded_time(sim);
   ModelDual g;
   if (model_program_enclose_output(&mode->g_flow, context, sim->programs.dual, time, dual, &box,
                                    index, &g)) {
@@ -117,7 +120,7 @@ double eng_rho(EngSim* sim, uint32_t index) {
 
 bool eng_sign_is_sure(EngSim* sim, uint32_t index) {
   eng_control_margin(sim);
-  ModelInterval g = enclose_box(sim, index, rounding_of_state).v;
+  ModelInterval g = enclose_box(sim, index, eng_state_rounding).v;
   return !isfinite(g.hi - g.lo) || g.lo > 0.0 || g.hi < 0.0;
 }
 
@@ -127,7 +130,7 @@ double eng_sigma(EngSim* sim, uint32_t index) {
 
 double eng_slope_rho(EngSim* sim, uint32_t index) {
   eng_control_margin(sim);
-  return half_width(enclose_box(sim, index, rounding_of_state).d);
+  return half_width(enclose_box(sim, index, eng_state_rounding).d);
 }
 
 double eng_impulse_rho(EngSim* sim, uint32_t index) {

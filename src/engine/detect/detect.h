@@ -247,6 +247,9 @@ void eng_warn_of_relation(EngSim* sim, uint32_t index) __attribute__((cold));
 /// what rounding may have done to it (rho), what errors within the tolerances may have (sigma), and
 /// rounding of its slope along the mode's own flow.
 double eng_rho(EngSim* sim, uint32_t index);
+/// What rounding may have done to a state, and to the time.
+double eng_state_rounding(EngSim* sim, uint32_t state);
+ModelInterval eng_rounded_time(const EngSim* sim);
 /// Whether rounding of what g reads leaves its sign alone, or takes it to infinity.
 bool eng_sign_is_sure(EngSim* sim, uint32_t index);
 /// ... the part of rho that the rounding of the time makes.

@@ -182,7 +182,7 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
     for (uint32_t k = 0; k < group->action_count; k++) {
       const ModelAction* action = &sim->model->actions[group->action_begin + k];
       ModelRandom random = sim->core.random;
-      double value = eng_eval(sim, &action->value);
+      double value = events_eval(sim, &action->value);
       const ModelVar* var = &sim->model->vars[action->var];
       SLT_TRY(check_memory(sim, action, value));
       if (!isfinite(value) && !var->unbounded) {
@@ -294,7 +294,7 @@ static void try_together(EngSim* sim, const uint32_t* transitions, uint32_t coun
       Actions part = actions_of(sim, transitions[i / 2], i % 2);
       for (uint32_t k = part.begin; k < part.begin + part.count; k++, n++) {
         const ModelAction* action = &sim->model->actions[k];
-        if (pass == 0) values[n] = eng_eval(sim, &action->value);
+        if (pass == 0) values[n] = events_eval(sim, &action->value);
         if (pass == 1 && !action->guess) sim->env[action->env] = values[n];
       }
     }

@@ -84,6 +84,17 @@ typedef struct EventsQueue {
   size_t value_capacity;
 } EventsQueue;
 
+/// What rounding may have done to values that resets read, for one mode, time and count of changes.
+typedef struct EventsRounding {
+  const ModelMode* mode;  // NULL: nothing is known
+  double t;
+  uint64_t changes;
+  double *widths, *off;  // of what is computed, of the states
+  ModelDual* room;
+  ModelInterval* bounds;  // of the registers of a reset
+  size_t width_capacity, off_capacity, room_capacity, bound_capacity;
+} EventsRounding;
+
 /// Work space of an instant; nothing of it is kept in snapshots.
 typedef struct Events {
   // what may fire
@@ -105,6 +116,7 @@ typedef struct Events {
   uint32_t* equation_state;  // ... the one whose equations hold, where it is another
   // what it assigns
   EventsQueue queue;
+  EventsRounding rounding;
   EventsAssigned* assigned;  // by the present candidate, in order
   uint32_t assigned_count;
   size_t assigned_capacity;
@@ -257,6 +269,9 @@ void events_take_up_values(EngSim* sim);
 void events_keep_assigned(EngSim* sim);
 /// What a rejected candidate has assigned is dropped, but for the memory of elements.
 void events_drop_assigned(EngSim* sim);
+
+/// The value of a reset (rounding.c).
+double events_eval(EngSim* sim, const ModelTerm* term);
 
 // settle.c: from what has fired to a committed mode
 

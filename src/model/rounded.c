@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// A term at a point that is known up to rounding.
+//
+// Every register has its value and bounds of what rounding may have made of it. Where a function
+// jumps inside these bounds, the point counts as lying on the jump: both sides of a comparison are
+// equal, floor and ceil give the whole number there, sign gives 0. So resets read the same truths as
+// the guards of their instant, whichever side of a boundary the last digit has fallen on.
+#include "model/model.h"
+
+#include <math.h>
+
+static bool steps(uint32_t op) {
+  return op == MODEL_OP_SIGN || op == MODEL_OP_FLOOR || op == MODEL_OP_CEIL || op == MODEL_OP_MOD ||
+         (op >= MODEL_OP_LT && op <= MODEL_OP_NE);
+}
+
+bool model_program_steps(const ModelProgram* program) {
+  for (uint32_t i = 0; i < program->code_count; i++) {
+    if (steps(program->code[i].op)) return true;
+  }
+  return false;
+}
+
+/// Whether a number lies in bounds that have a width, and a finite one.
+static bool is_within(ModelInterval bounds, double number) {
+  return bounds.lo < bounds.hi && isfinite(bounds.hi - bounds.lo) && bounds.lo <= number &&
+         number <= bounds.hi;
+}
+
+/// The value on the jump, if the operands lie on one.
+static bool on_jump(uint32_t op, ModelInterval a, ModelInterval b, double* value) {
+  double whole = 0.0;
+  switch (op) {
+  case MODEL_OP_SIGN:
+    *value = 0.0;
+    return is_within(a, 0.0);
+  case MODEL_OP_FLOOR:
+  case MODEL_OP_CEIL:
+    whole = rint(0.5 * (a.lo + a.hi));
+    *value = whole;
+    return is_within(a, whole);
+  case MODEL_OP_MOD:
+    if (a.lo == a.hi && b.lo == b.hi) return false;
+    a = model_interval_div(a, b);
+    *value = 0.0;
+    return is_within(a, rint(0.5 * (a.lo + a.hi)));
+  default:
+    *value = op == MODEL_OP_LE || op == MODEL_OP_GE || op == MODEL_OP_EQ;
+    return is_within(model_interval_sub(a, b), 0.0);
+  }
+}
+
+/// What rounding may have made of the result of an operation without a jump in its bounds.
+static ModelInterval bounds_of(const ModelInstr* pc, const ModelContext* context,
+                               const ModelInterval* bounds, double value) {
+  switch (pc->op) {
+  case MODEL_OP_TABLE:
+  case MODEL_OP_TABLE_SLOPE:
+  case MODEL_OP_TABLE_CURVE:
+    return model_table_enclose(&context->tables[pc->b], bounds[pc->a],
+                               (int)(pc->op - MODEL_OP_TABLE));
+  case MODEL_OP_RANDOM:
+  case MODEL_OP_UNIFORM:
+  case MODEL_OP_NORMAL:
+  case MODEL_OP_NOISE:
+  case MODEL_OP_PACK:
+  case MODEL_OP_EXPONENTIAL: return model_interval_point(value);
+  default: break;
+  }
+  uint32_t b = model_op_operands(pc->op) > 1 ? pc->b : pc->a;
+  return model_interval_apply(pc->op, bounds[pc->a], bounds[b]);
+}
+
+static void run_one(const ModelInstr* pc, const ModelContext* context, double* regs,
+                    ModelInterval* bounds) {
+  double value = 0.0;
+  if (pc->op == MODEL_OP_SELECT) {
+    ModelInterval taken = bounds[regs[pc->dst] != 0.0 ? pc->a : pc->b];
+    model_instr_run(pc, context, regs);
+    bounds[pc->dst] = taken;
+  } else if (steps(pc->op) && on_jump(pc->op, bounds[pc->a], bounds[pc->b], &value)) {
+    regs[pc->dst] = value;
+    bounds[pc->dst] = model_interval_point(value);
+  } else {
+    model_instr_run(pc, context, regs);
+    bounds[pc->dst] = bounds_of(pc, context, bounds, regs[pc->dst]);
+  }
+}
+
+double model_term_rounded(const ModelTerm* term, const ModelContext* context, const double* numbers,
+                          const double* env, double t, ModelInterval time, ModelRoundedFn* rounded,
+                          void* user, double* regs, ModelInterval* bounds) {
+  const ModelProgram* program = &term->shape->program;
+  for (uint32_t i = 0; i < program->const_count; i++) {
+    regs[program->const_begin + i] = program->consts[i];
+    bounds[program->const_begin + i] = model_interval_point(program->consts[i]);
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    uint32_t reg = program->inputs[i].reg;
+    uint32_t arg = term->args[program->inputs[i].env];
+    regs[reg] = model_arg(arg, numbers, env);
+    double off = arg & MODEL_ARG_NUMBER ? 0.0 : rounded(user, arg);
+    bounds[reg] = (ModelInterval){regs[reg] - off, regs[reg] + off};
+  }
+  regs[0] = t;
+  bounds[0] = time;
+  for (const ModelInstr* pc = program->code; pc->op != MODEL_OP_END; pc++) {
+    run_one(pc, context, regs, bounds);
+  }
+  return regs[program->outputs[0]];
+}
