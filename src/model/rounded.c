@@ -4,8 +4,8 @@
 //
 // Every register has its value and bounds of what rounding may have made of it. Where a function
 // jumps inside these bounds, the point counts as lying on the jump: both sides of a comparison are
-// equal, floor and ceil give the whole number there, sign gives 0. So resets read the same truths as
-// the guards of their instant, whichever side of a boundary the last digit has fallen on.
+// equal, floor and ceil give the whole number there, sign gives 0. So resets read the same truths
+// as the guards of their instant, whichever side of a boundary the last digit has fallen on.
 #include "model/model.h"
 
 #include <math.h>
@@ -32,9 +32,7 @@ static bool is_within(ModelInterval bounds, double number) {
 static bool on_jump(uint32_t op, ModelInterval a, ModelInterval b, double* value) {
   double whole = 0.0;
   switch (op) {
-  case MODEL_OP_SIGN:
-    *value = 0.0;
-    return is_within(a, 0.0);
+  case MODEL_OP_SIGN: *value = 0.0; return is_within(a, 0.0);
   case MODEL_OP_FLOOR:
   case MODEL_OP_CEIL:
     whole = rint(0.5 * (a.lo + a.hi));

@@ -189,7 +189,8 @@ static void enclose_rates(EngSim* sim, double* pad, double* noise, ModelDual* ro
   }
   // flows that are combined to a smaller one leave the rounding of the larger
   model_program_spread(&sim->core.mode->rhs, eng_context(sim), sim->env,
-                       model_interval_point(stepper->t), stepper->x, pad, eng_is_held(sim) ? DBL_EPSILON : 0.0, noise, room);
+                       model_interval_point(stepper->t), stepper->x, pad,
+                       eng_is_held(sim) ? DBL_EPSILON : 0.0, noise, room);
   if (!eng_all_finite(noise, stepper->n)) find_scatter(sim, noise, (double*)room);
 }
 
