@@ -251,6 +251,21 @@ class Kinds(cli_case.CliCase):
                 exact = self.pushed(level, 0.4 * level, peak[i], at[i], width, 100.0)
                 self.assertAlmostEqual(row[f"x_{i}"], exact, delta=2e-3 * (exact + 1e-3), msg=f"{blocks}: {i}")
 
+    def test_relays_that_read_their_own_output_are_contradictions(self):
+        # neither position is consistent between e = -c and e = c, whatever the form; the other sign is hysteresis
+        for c in FACTORS:
+            head = f"const c = {number(c)}; y' = 10*c*u; y(t0) = -10*c; e = 10*c*sin(time) - y"
+            for relay in ("u = sign(e - c*u);", "u = if(e - c*u > 0, 1, -1);",
+                          "u = 1; if (e - c*u < 0) { u = -1; }",
+                          "u = 1; automaton a { state p [e - c*u > 0] { u = 1; } from init, m;"
+                          " state m [e - c*u < 0] { u = -1; } from init, p; }"):
+                self.write("m.lisma", f"{head}; {relay}")
+                self.fails(3, "run", "m.lisma", "--until", "5", "-q", "-o", "r.csv", says="E0803")
+                row, _, records, _ = self.run_text(f"{head}; {relay}".replace("- c*u", "+ c*u"), 5)
+                self.assertFalse(self.slides(records), relay)
+                self.assertGreater(len(records), 4, relay)
+                self.assertLessEqual(abs(10 * c * math.sin(5) - row["y"]), 1.2 * c, relay)
+
     def test_random_relays_against_small_steps(self):
         rng = random.Random(13)
         for case in range(25):

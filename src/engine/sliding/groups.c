@@ -84,6 +84,30 @@ static SltStatus goes_back(EngSim* sim, uint32_t surface, bool* back) {
   return SLT_OK;
 }
 
+/// g of a surface as the equations of a row have it; NaN where they do not.
+static SltStatus value_in_row(EngSim* sim, uint32_t surface, uint32_t row, double* g) {
+  const ModelMode* mode = sim->sliding.sides.regs[row].mode;
+  uint32_t place = side_place(sim, surface, mode);
+  *g = (double)NAN;
+  if (place == MODEL_NONE) return SLT_OK;
+  side_publish_row(sim, row);
+  SLT_TRY(slide_values(sim, mode, sim->core.t, sim->x, sim->probe.g));
+  *g = place & 1u ? -sim->probe.g[place / 2] : sim->probe.g[place / 2];
+  return SLT_OK;
+}
+
+/// Whether g itself jumps where its relation does (`u = sign(e - u)`): the sides have no boundary
+/// in common then, and nothing moves along it.
+static SltStatus value_jumps(EngSim* sim, uint32_t surface, bool* jumps) {
+  double below = 0.0;
+  double above = 0.0;
+  SLT_TRY(value_in_row(sim, surface, 0, &below));
+  SLT_TRY(value_in_row(sim, surface, 1, &above));
+  double sigma = eng_sigma(sim, sim->sliding.value.surfaces[surface].index);
+  *jumps = fabs(above - below) > 2.0 * sigma;
+  return SLT_OK;
+}
+
 static bool overlap(ModelInterval a, ModelInterval b) {
   return !(a.lo > b.hi || b.lo > a.hi);
 }
@@ -243,6 +267,9 @@ static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again
   bool back = false;
   SLT_TRY(goes_back(sim, surface, &back));
   if (!back) return SLT_OK;
+  bool jumps = false;
+  SLT_TRY(value_jumps(sim, surface, &jumps));
+  if (jumps) return SLT_OK;
   *has = true;
   // where the flows are the same nothing is slid along, unless the surface holds
   if (!flows_agree(sim, surface)) {
