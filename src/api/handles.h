@@ -38,6 +38,7 @@ struct SltSim {
 
   SltWarningFn* on_warning;
   void* warning_user;
+  bool macro_warned;  // somebody was told of a macro without a value
 
   // text of the last error, made when it is asked for
   Arena error_arena;

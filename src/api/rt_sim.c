@@ -329,6 +329,38 @@ static bool is_kept(const ModelMode* mode, SltQuantity q) {
   return var->role == MODEL_ROLE_DISCRETE;
 }
 
+static void pass_warning(void* user, DiagCode code, Span span, const char* message) {
+  SltSim* sim = user;
+  SltDiagnostic d = {.code = diag_code_text(code),
+                     .severity = SLT_WARNING,
+                     .begin = span.begin,
+                     .end = span.end,
+                     .message = message,
+                     .rendered = message};
+  const Source* source = sim->model->source;
+  if (source) {
+    d.file = source_name(source, span.begin).data;
+    source_place(source, span.begin, &d.line, &d.column);
+  }
+  sim->on_warning(sim->warning_user, &d);
+}
+
+/// The value of a macro; the first one without a value is told, like that of a variable.
+static double read_macro(SltSim* sim, uint32_t index, bool before) {
+  const ModelMacro* macro = &sim->model->macros[index];
+  double value = eng_evaluate(sim->engine, &macro->value, before);
+  if (!isnan(value) || sim->macro_warned || !sim->on_warning) return value;
+  sim->macro_warned = true;
+  char text[300];
+  char t[NUMBER_TEXT_MAX];
+  number_write(t, eng_time(sim->engine));
+  snprintf(text, sizeof text,
+           "at t = %s '%.*s' is not a finite number; its cells stay empty while that lasts", t,
+           (int)(macro->name.length < 100 ? macro->name.length : 100), macro->name.data);
+  pass_warning(sim, DIAG_W0810, macro->span, text);
+  return value;
+}
+
 static double read_value(SltSim* sim, SltQuantity q, bool before) {
   if (!quantity_valid(sim, q) || !eng_is_started(sim->engine)) return (double)NAN;
   const ModelMode* mode = before ? eng_mode_before(sim->engine) : eng_mode(sim->engine);
@@ -348,7 +380,7 @@ static double read_value(SltSim* sim, SltQuantity q, bool before) {
     if (!determined_in(mode, q)) return (double)NAN;
     return env[sim->model->vars[q.index].env + q.order];
   case SLT_KIND_CONSTANT: return env[sim->model->params[q.index].env];
-  case SLT_KIND_MACRO: return eng_evaluate(sim->engine, &sim->model->macros[q.index].value, before);
+  case SLT_KIND_MACRO: return read_macro(sim, q.index, before);
   case SLT_KIND_MODE:
     return before ? eng_state_before(sim->engine, q.index) : eng_state(sim->engine, q.index);
   case SLT_KIND_TIME:
@@ -476,22 +508,6 @@ void slt_sim_on_event(SltSim* sim, SltEventFn* fn, void* user) {
 
 void slt_sim_on_step(SltSim* sim, SltCancelFn* fn, void* user) {
   if (sim) eng_on_step(sim->engine, fn, user);
-}
-
-static void pass_warning(void* user, DiagCode code, Span span, const char* message) {
-  SltSim* sim = user;
-  SltDiagnostic d = {.code = diag_code_text(code),
-                     .severity = SLT_WARNING,
-                     .begin = span.begin,
-                     .end = span.end,
-                     .message = message,
-                     .rendered = message};
-  const Source* source = sim->model->source;
-  if (source) {
-    d.file = source_name(source, span.begin).data;
-    source_place(source, span.begin, &d.line, &d.column);
-  }
-  sim->on_warning(sim->warning_user, &d);
 }
 
 void slt_sim_on_warning(SltSim* sim, SltWarningFn* fn, void* user) {

@@ -766,6 +766,8 @@ Value lower_conditional(Lower* l, const AstExpr* expr);
 /// abs, min, max, sign, floor, ceil, mod of lowered arguments.
 Value lower_piecewise(Lower* l, const Function* function, const Value* args, Span span);
 Value lower_table(Lower* l, uint32_t data, Value argument, Span span);
+/// The same, where reading it beyond its ends is an error.
+Value lower_fenced_table(Lower* l, uint32_t data, Value argument, Span span);
 /// A new switch automaton without bodies; returns its index.
 uint32_t lower_add_switch(Lower* l, IrTerm condition, uint32_t parent_body, Span span);
 

@@ -3,7 +3,6 @@
 // Calls: functions, derivatives, values before and after an event, tables.
 #include "lisma/lower.h"
 
-#include <math.h>
 
 static const Function functions[] = {
 #define ENTRY(X, name, word, ...) {word, IR_##name, 1, FUNCTION_PLAIN},
@@ -168,10 +167,10 @@ static Value table_bound(Lower* l, double x) {
   return (Value){.e = ir_term_number(&l->terms.builder, x), .type = VALUE_NUMBER};
 }
 
-/// The argument of a table by what holds beyond its ends; `word` is the third argument. Where that
-/// is an error, `outside` is the condition that it is met.
+/// The argument of a table by what holds beyond its ends; `word` is the third argument, and
+/// `fenced` whether that is an error.
 static Value table_argument(Lower* l, const AstExpr* word, uint32_t data, Value x, Span span,
-                            ExprId* outside) {
+                            bool* fenced) {
   IrData table = l->m->data.data[data];
   Value first = table_bound(l, table.x[0]);
   Value last = table_bound(l, table.x[table.count - 1]);
@@ -193,9 +192,7 @@ static Value table_argument(Lower* l, const AstExpr* word, uint32_t data, Value 
     return inside;
   }
   if (name && ast_name_is_word(name, STR_LIT("error"))) {
-    ExprId early = lower_op(l, IR_LT, x.e, first.e);
-    ExprId late = lower_op(l, IR_GT, x.e, last.e);
-    *outside = lower_op(l, IR_OR, early, late);
+    *fenced = true;
     return x;
   }
   lower_report(l, DIAG_E0310, word->span,
@@ -237,17 +234,13 @@ static Value lower_table_call(Lower* l, const AstExpr* expr, const Function* fun
     return lower_value_bad();
   }
   if (argument.type == VALUE_BAD) return argument;
-  ExprId outside = {0};
+  bool fenced = false;
   if (args->count == 3) {
-    argument = table_argument(l, args->data[2], symbol.index, argument, expr->span, &outside);
+    argument = table_argument(l, args->data[2], symbol.index, argument, expr->span, &fenced);
     if (argument.type == VALUE_BAD) return argument;
   }
-  Value value = lower_table(l, symbol.index, argument, expr->span);
-  if (outside.index == 0 || value.type == VALUE_BAD) return value;
-  // no number beyond the ends: the run says so
-  ExprId nothing = ir_term_number(&l->terms.builder, (double)NAN);
-  value.e = ir_node(&l->m->pool, IR_SELECT, outside, nothing, value.e);
-  return value;
+  return fenced ? lower_fenced_table(l, symbol.index, argument, expr->span)
+                : lower_table(l, symbol.index, argument, expr->span);
 }
 
 static Value lower_special(Lower* l, const AstExpr* expr, const Function* function) {

@@ -9,7 +9,10 @@
 // the same way. So the equations of a mode are smooth, and every kink and jump is an event.
 #include "lisma/lower.h"
 
-#define CELL_REACH 0.75  // from its whole number, within which an argument belongs to it
+#include <math.h>
+
+#define FENCE_MARGIN 1e-9  // of the length of a table
+#define CELL_REACH   0.75  // from its whole number, within which an argument belongs to it
 
 static Value number_of(ExprId e, unsigned flags) {
   return (Value){.e = e, .type = VALUE_NUMBER, .flags = (uint8_t)flags};
@@ -45,17 +48,24 @@ uint32_t lower_add_switch(Lower* l, IrTerm condition, uint32_t parent_body, Span
   return automaton;
 }
 
-ExprId lower_switch(Lower* l, ExprId condition, Span span) {
+/// The switch that follows a condition; `fence`: what is read while it holds ends the run.
+static ExprId shared_switch(Lower* l, ExprId condition, bool fence, Span span) {
   IrTerm term = lower_snapshot(l, condition);
-  const Shared* known = lower_find_shared(l, &l->terms.switches, term, 0);
-  uint32_t automaton = 0;
-  if (known) {
-    automaton = known->index;
-  } else {
-    automaton = lower_add_switch(l, term, IR_NONE, span);
-    lower_add_shared(l, &l->terms.switches, term, 0, automaton);
+  const Shared* known = lower_find_shared(l, &l->terms.switches, term, fence);
+  if (known) return lower_mode_leaf(l, known->index, 1);
+  uint32_t automaton = lower_add_switch(l, term, IR_NONE, span);
+  lower_add_shared(l, &l->terms.switches, term, fence, automaton);
+  if (fence) {
+    TermFrame frame = lower_begin(l);
+    IrState* holds = &l->m->states.data[l->m->states.count - 1];
+    holds->invariant = lower_end(l, frame, lower_op(l, IR_FALSE, (ExprId){0}, (ExprId){0}));
+    holds->invariant_span = span;
   }
   return lower_mode_leaf(l, automaton, 1);
+}
+
+ExprId lower_switch(Lower* l, ExprId condition, Span span) {
+  return shared_switch(l, condition, false, span);
 }
 
 /// The switch of `a relation b`; `kink`: what it selects from is the same where a is b.
@@ -306,4 +316,26 @@ Value lower_table(Lower* l, uint32_t data, Value argument, Span span) {
   ExprId offset = lower_op(l, IR_SUB, argument.e, ir_table(pool, cells.knots, c));
   ExprId rise = lower_op(l, IR_MUL, ir_table(pool, cells.slopes, c), offset);
   return number_of(lower_op(l, IR_ADD, ir_table(pool, cells.values, c), rise), argument.flags);
+}
+
+Value lower_fenced_table(Lower* l, uint32_t data, Value argument, Span span) {
+  IrData table = l->m->data.data[data];
+  double first = table.x[0];
+  double last = table.x[table.count - 1];
+  // what ends where the table does may pass its end by rounding
+  double margin = FENCE_MARGIN * (last - first);
+  ExprId low = number(l, first - margin);
+  ExprId high = number(l, last + margin);
+  uint8_t kind = l->terms.scope.kind;
+  bool located = (kind == SCOPE_EQUATION || kind == SCOPE_GUARD) &&
+                 (argument.flags & (VALUE_VARIES | VALUE_WHEN)) == VALUE_VARIES;
+  ExprId early = located ? guard_atom(l, IR_LT, argument.e, low, span)
+                         : lower_op(l, IR_LT, argument.e, low);
+  ExprId late = located ? guard_atom(l, IR_GT, argument.e, high, span)
+                        : lower_op(l, IR_GT, argument.e, high);
+  ExprId outside = lower_op(l, IR_OR, early, late);
+  if (located) outside = shared_switch(l, outside, true, span);
+  Value value = lower_table(l, data, argument, span);
+  value.e = select(l, outside, number(l, (double)NAN), value.e);
+  return value;
 }

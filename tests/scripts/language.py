@@ -91,6 +91,12 @@ VALUES = {
     "ends of a table": (
         'data d = "tab.csv"; x\' = 1; x(t0) = -2; a = table(d, x, hold); b = table(d, x, extrapolate); c = table(d, x, periodic);'
         "ib' = b; ib(t0) = 0; ic' = c; ic(t0) = 0;", 9, {"a": 0, "b": 6, "c": -2, "ib": 5, "ic": -1}),
+    "a table that nothing reads beyond its ends": (
+        'data d = "tab.csv"; x\' = 1; x(t0) = 0; a = if(x <= 4, table(d, x, error), 7); b = table(d, x, error); i\' = b; i(t0) = 0;'
+        "c' = if(x < 4, table(d, x, error), 1); c(t0) = 0; state late [x >= 4] { b = 3; } from init;"
+        "state on [table(d, x - 4, error) > 1] like late {} from late; state off [x >= 8] like late {} from on, late; n = if(main.on, 1, 0);", 6,
+        {"a": 7, "b": 3, "i": 6, "c": 2, "n": 1}),
+    "a run as long as its table": ('data d = "tab.csv"; x\' = 1; x(t0) = 0; y\' = table(d, x, error); y(t0) = 0;', 4, {"x": 4, "y": 0}),
     "a table beside its file": ('include "sub/dd.lisma"; y = table(dd, 0.5); z = table(up, 0.5);' + STILL, 1, {"y": 5, "z": 1}),
     # ---- numbers that are not finite ----
     "the least so far": ("best(t0) = inf; x = sin(t); at 1 each 1 repeat * { set best = min(best, x); }" + STILL, 6.5,
@@ -122,9 +128,15 @@ MISTAKES = [
     ("a parameter of one element", "part T(k = 5) { x' = k; x(t0) = 0; } T r[2](k = i); z = r.k;", "E0216", "depends on the index"),
     ("no such element", "part P { x' = 1; x(t0) = 0; } P a[3]; y = a[4].x;", "E0203", "the array 'a' has no such element"),
     ("a member left open", "part P { x' = u; x(t0) = 0; } P a[3]; for i = 1:2 { a[i].u = 1; }", "E0203", "a[3].u = ...;"),
-    ("beyond a table", 'data d = "tab.csv"; x\' = 1; x(t0) = 0.5; c\' = 1 + table(d, x, error); c(t0) = 0;', "E0802",
-     "there is none where `x < 0 or x > 4`"),
-    ("beyond a table at the start", 'data d = "tab.csv"; c\' = table(d, 5 + time, error); c(t0) = 0;', "E0802", "there is none where"),
+    *[("beyond a table, " + name, 'data d = "tab.csv"; x\' = 1; x(t0) = 0.5; n(t0) = 0; ' + text, "E0814", "at t = 3.5 this table")
+      for name, text in {
+          "in a rate": "c' = 1 + table(d, x, error); c(t0) = 0;", "in a value": "y = table(d, x, error);",
+          "in a guard": "state s [table(d, x, error) > 9] { set n = 1; } from init;",
+          "in a condition": "y = if(table(d, x, error) > 9, 1, 2);", "in a branch": "y = if(x > 4.2, 1, table(d, x, error));",
+          "solved together": "y^3 + y = table(d, x, error);", "without events": "y = noEvent(table(d, x, error));",
+          "in parts": "part P { y = table(d, u, error); } P p[9]; for i = 1:9 { p[i].u = x*i/9; }"}.items()],
+    ("beyond a table at the start", 'data d = "tab.csv"; c\' = table(d, 5 + time, error); c(t0) = 0;', "E0814", "at t = 0 this table"),
+    ("beyond a table in a reset", 'data d = "tab.csv"; n(t0) = 0; at 5 { set n = table(d, time, error); }' + STILL, "E0802", "new value of 'n'"),
     ("a part that nothing is made of", "part P(a) { y' = sinn(y) + a; } " + STILL, "E0210", "did you mean 'sin'?"),
     ("a member by another name", "part P { port a { across v; through i; } speed = a.v; a.i = 0; } P p; y = p.zzz; " + STILL, "E0216",
      "it has a (port), speed"),

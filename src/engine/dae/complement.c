@@ -425,11 +425,8 @@ SltStatus eng_dae_complement(EngSim* sim, bool* found) {
 void eng_dae_end_instant(EngSim* sim) {
   Search s;
   EngDae* dae = &sim->dae;
-  dae->constant_count = 0;
   if (begin(sim, &s) < 0 || s.count == 0) return;
-  if (ENG_GROW(sim, dae->constants, dae->constant_capacity, s.count) < 0) {
-    return;
-  }
+  if (ENG_GROW(sim, dae->constants, dae->constant_capacity, s.count) < 0) return;
   eng_evaluate_g(sim, sim->core.t, true);
   read_relations(&s);
   for (uint32_t k = 0; k < s.count; k++) {

@@ -10,9 +10,8 @@
 
 // ---- what is enabled ----------------------------------------------------------------------------
 
-/// Whether a relation of the guard has just crossed, or was turned round at its boundary by this
-/// instant: a new edge even if the guard was true before. (A ball that touches the next one is hit
-/// from behind.)
+/// Whether a relation of the guard has just crossed, or was turned round at its boundary now: a new
+/// edge even if the guard was true before. (A ball that touches the next one is hit from behind.)
 static bool guard_has_new_edge(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
@@ -38,13 +37,13 @@ bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
     return false;
   }
   if (eng_dwells(sim, model->automaton)) return false;
-  if (!guard_holds(sim, transition)) {
-    if (!self) return false;
+  bool holds = guard_holds(sim, transition);
+  if (!self) return holds;
+  if (!holds) {
     edge->edge_seen = false;
     edge->taken = false;
     return false;
   }
-  if (!self) return true;
   if (edge->taken) return false;
   return !edge->edge_seen || guard_has_new_edge(sim, &model->guard);
 }
@@ -83,6 +82,14 @@ uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
   return MODEL_NONE;
 }
 
+/// Whether something that is computed or asked for has lost its value.
+static bool reads_nothing(EngSim* sim) {
+  eng_evaluate_full(sim, sim->core.t);
+  eng_evaluate_g(sim, sim->core.t, false);
+  return !eng_all_finite(sim->values.full, sim->core.mode->full.output_count) ||
+         !eng_all_finite(sim->detect.g, sim->core.mode->atom_count);
+}
+
 uint32_t events_broken_invariant(EngSim* sim) {
   if (!sim->instant.has_invariants) return MODEL_NONE;
   uint32_t count = 0;
@@ -90,7 +97,8 @@ uint32_t events_broken_invariant(EngSim* sim) {
   for (uint32_t n = 0; n < count; n++) {
     uint32_t a = eng_nth(automata, n);
     const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
-    if (state->invariant && !eng_guard(sim, state->invariant)) return a;
+    if (!state->invariant || eng_guard(sim, state->invariant)) continue;
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_USER || reads_nothing(sim)) return a;
   }
   return MODEL_NONE;
 }

@@ -33,6 +33,10 @@ static SltStatus check_invariants(EngSim* sim) {
   if (a == MODEL_NONE) return SLT_OK;
   const ModelAutomaton* automaton = &sim->model->automata[a];
   const ModelState* state = &automaton->states[sim->state[a]];
+  if (automaton->kind == MODEL_AUTOMATON_SWITCH) {
+    return eng_fail(sim, SLT_ERR_INVARIANT, DIAG_E0814, &state->written->invariant_span,
+                    "at t = %s this table is read beyond its ends", eng_short(sim->core.t).text);
+  }
   eng_fail(sim, SLT_ERR_INVARIANT, DIAG_E0805, &state->written->invariant_span,
            "at t = %s state '%.*s' of '%.*s' leaves its invariant and no transition is enabled",
            eng_number(sim->core.t).text, STR_ARGS(state->written->name), STR_ARGS(automaton->name));
@@ -91,10 +95,10 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   if (sim->detect.has_pre) events_save_values(sim);
   if (kind == ENG_INSTANT_EVENT) {
     eng_bind_states(sim);
+    eng_reduced_begin(sim);
   } else {
     eng_bind(sim);
   }
-  if (kind == ENG_INSTANT_EVENT) eng_reduced_begin(sim);
   // in a reduced one they are saved before something fires
   if (!sim->detect.has_pre && !sim->active.reduced) events_save_values(sim);
   eng_atoms_begin_instant(sim);
@@ -119,16 +123,11 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   }
   if (ENG_UNLIKELY(sim->core.exit.pending)) {
     SLT_TRY(events_leave_surface(sim, any));
-  } else if (kind == ENG_INSTANT_INITIAL) {
-    sim->core.slide.count = 0;
-    eng_atoms_update(sim);
-  } else if (ENG_UNLIKELY(sim->history.arrived)) {
-    sim->core.slide.count = 0;
-    SLT_TRY(eng_enter_mode(sim));
-    eng_atoms_update(sim);
   } else {
+    bool initial = kind == ENG_INSTANT_INITIAL;
     sim->core.slide.count = 0;
-    eng_atoms_judge(sim);
+    if (ENG_UNLIKELY(sim->history.arrived && !initial)) SLT_TRY(eng_enter_mode(sim));
+    (initial || sim->history.arrived ? eng_atoms_update : eng_atoms_judge)(sim);
   }
   events_begin(sim);
   sim->dae.decides = false;
@@ -136,10 +135,8 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   SLT_TRY(events_run_to_rest(sim, &iteration, any));
   bool late = false;
   SLT_TRY(eng_run_due(sim, true, &iteration, &late));
-  if (late) {
-    *any = true;
-    SLT_TRY(events_run_to_rest(sim, &iteration, any));
-  }
+  *any |= late;
+  if (late) SLT_TRY(events_run_to_rest(sim, &iteration, any));
   return check_invariants(sim);
 }
 
@@ -173,11 +170,8 @@ static void trace_sliding(EngSim* sim, bool* fired) {
 
 static void mark_sliding(EngSim* sim) {
   sim->active.followed_stale = true;
-  if (ENG_UNLIKELY(sim->core.mode->relaxed)) {
-    eng_dae_end_instant(sim);
-  } else {
-    sim->dae.constant_count = 0;
-  }
+  sim->dae.constant_count = 0;
+  if (ENG_UNLIKELY(sim->core.mode->relaxed)) eng_dae_end_instant(sim);
   if (ENG_UNLIKELY(sim->core.contact.active)) {
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
       if (sim->atoms[i].marks.kept_by_contact) sim->atoms[i].sliding = true;
