@@ -377,11 +377,18 @@ typedef struct AstPart {
   AstBlock body;
 } AstPart;
 
+/// What equations outside of its part do with a port.
+typedef enum AstPortUse {
+  AST_PORT_UNUSED,
+  AST_PORT_NAMED,  // some name its variables
+  AST_PORT_GIVEN   // some state or branch has equations for them
+} AstPortUse;
+
 /// `port p { across v; through i; }`: variables p.v and p.i, joined by `connect`.
 typedef struct AstPort {
   AstName name;
   AstNameList across, through;
-  bool named;      // once expanded: the text outside of the part names its variables
+  uint8_t use;     // AstPortUse, once expanded
   bool outermost;  // ... its part is one of the model itself, and no array
 } AstPort;
 

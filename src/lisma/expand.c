@@ -290,7 +290,6 @@ const AstModel* lisma_expand(Arena* arena, const AstModel* model, DiagList* diag
   if (!model->has_parts) return model;
   Expander x = {.arena = arena, .model = model, .diags = diags, .name_count = model->name_count};
   x.uses.arena = arena;
-  names_init(&x.given, arena);
   names_init(&x.part_names, arena);
   uint32_t errors = diags->error_count;
   expand_collect_parts(&x);
@@ -301,7 +300,7 @@ const AstModel* lisma_expand(Arena* arena, const AstModel* model, DiagList* diag
   *out = *model;
   out->body = expand_copy_block(&x, &top, &model->body, FILTER_ALL);
   out->name_count = x.name_count;
-  expand_close_ports(&x);
+  expand_note_uses(&x);
   find_unused(&x, out);
   return out;
 }

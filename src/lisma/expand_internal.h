@@ -68,13 +68,6 @@ typedef struct PortCopy {
   AstPort* copy;
 } PortCopy;
 
-/// `name = ...` that reads a potential of a port.
-typedef struct PortReading {
-  const AstInstance* instance;
-  const AstPort* port;
-  uint32_t name;  // of Expander.given
-} PortReading;
-
 typedef struct Expander {
   Arena* arena;
   const AstModel* model;
@@ -85,13 +78,10 @@ typedef struct Expander {
   uint32_t name_count, loop_count;
   uint64_t work;
   bool stopped;
-  Map uses;                   // (instance, port): equations outside determine its variables
-  NameTable given;            // names on the left of equations, or with a derivative
-  BASE_VEC(uint32_t) places;  // by name id of these: how often
-  BASE_VEC(PortReading) readings;
-  uint32_t computed;  // by the present equation `name = ...`; 0 elsewhere
-  uint32_t port_names;
-  bool reads;  // the present expression determines nothing: a guard, a time, a value to set
+  Map uses;         // (instance, port) -> AstPortUse
+  bool reads;       // the present expression determines nothing: a guard, a time, a value to set
+  bool computes;    // ... is the right side of `name = ...`
+  uint32_t bodies;  // of states and branches around the present place
   BASE_VEC(PortCopy) copies;  // ports of all instances
 } Expander;
 
@@ -201,8 +191,8 @@ void expand_copy_port(Expander* x, Component* u, const AstStatement* s, AstState
 void expand_copy_connect(Expander* x, Component* u, const AstStatement* s, AstStatement* out);
 void expand_copy_equation(Expander* x, Component* u, const AstStatement* s, AstStatement* out);
 /// A variable of a port is named outside of its part.
-void expand_use_port(Expander* x, const Component* owner, const AstPort* port, bool through);
-/// Ports whose variables are determined outside, and not by `connect` alone, are not left open.
-void expand_close_ports(Expander* x);
+void expand_use_port(Expander* x, const Component* owner, const AstPort* port);
+/// What the text outside of the parts does with their ports.
+void expand_note_uses(Expander* x);
 
 #endif

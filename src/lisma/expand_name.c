@@ -185,13 +185,12 @@ static Path port_path(NameMaker* m, const Component* owner, const Component* fro
     path.name = expand_end_name(m, name);
     return path;
   }
-  bool through = has_quantity(&port->through, quantity->head);
-  bool known = through || has_quantity(&port->across, quantity->head);
+  bool known = has_quantity(&port->through, quantity->head) ||
+               has_quantity(&port->across, quantity->head);
   if (!known || quantity->member || quantity->indices.count) {
     return expand_report_path(x, quantity, "is no quantity of this port");
   }
-  x->port_names++;
-  if (owner != from) expand_use_port(x, owner, port, through);
+  if (owner != from) expand_use_port(x, owner, port);
   expand_append_word(m, quantity->head);
   path.kind = PATH_NAME;
   path.name = expand_end_name(m, quantity);

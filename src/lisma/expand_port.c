@@ -71,77 +71,33 @@ void expand_copy_connect(Expander* x, Component* u, const AstStatement* s, AstSt
   out->as.connect.connections.count = list.count;
 }
 
-// A port that nothing is joined to lets nothing through, unless equations outside of its part
-// determine its variables. An equation `name = ...` computes that name and reads the potentials on
-// its right, unless something else may determine the name.
-
-/// Names that differ in their indices are one here.
-static uint32_t given_id(Expander* x, const AstName* name) {
-  TextBuffer key = {.arena = x->arena};
-  text_append(&key, name->head);
-  for (uint32_t i = 0; i < name->indices.count; i++) {
-    text_append_c(&key, "[]");
-    text_append(&key, name->indices.data[i].tail);
-  }
-  uint32_t id = names_intern(&x->given, text_str(&key));
-  while (x->places.count <= id) {
-    base_vec_push(x->arena, &x->places, 0);
-  }
-  return id;
-}
-
-/// Count names, or those under a derivative alone.
-static void count_places(Expander* x, const AstExpr* e, bool all) {
-  if (e->kind == AST_NAME && (all || e->as.name.order)) {
-    uint32_t id = given_id(x, &e->as.name.name);
-    x->places.data[id]++;
-  }
-  all = all || (e->kind == AST_CALL && ast_name_is_word(e->as.call.callee, STR_LIT("der")));
-  for (uint32_t i = 0; ast_child(e, i); i++) {
-    count_places(x, ast_child(e, i), all);
-  }
-}
-
 void expand_copy_equation(Expander* x, Component* u, const AstStatement* s, AstStatement* out) {
   if (s->as.equation.label) {
     out->as.equation.label = ARENA_NEW(x->arena, AstName);
     *out->as.equation.label = expand_own_name(x, u, s->as.equation.label);
   }
-  uint32_t before = x->port_names;
   AstExpr* lhs = expand_copy_expr(x, u, s->as.equation.lhs);
-  if (lhs->kind == AST_NAME && x->port_names == before) {
-    x->computed = given_id(x, &lhs->as.name.name);
-  }
   out->as.equation.lhs = lhs;
+  x->computes = lhs->kind == AST_NAME;
   out->as.equation.rhs = expand_copy_expr(x, u, s->as.equation.rhs);
-  x->computed = 0;
-  count_places(x, lhs, true);
-  count_places(x, out->as.equation.rhs, false);
+  x->computes = false;
 }
 
-static void set_used(Expander* x, const AstInstance* instance, const AstPort* port) {
-  map_set(&x->uses, (uint64_t)(uintptr_t)instance, (uint64_t)(uintptr_t)port, 1);
-}
-
-void expand_use_port(Expander* x, const Component* owner, const AstPort* port, bool through) {
+void expand_use_port(Expander* x, const Component* owner, const AstPort* port) {
   bool closes = port->through.count > 0;  // what has no flow cannot be closed by leaving it open
   if (closes && x->reads) return;
-  if (!closes || !x->computed || through) {
-    set_used(x, owner->instance, port);
-    return;
+  uint64_t instance = (uint64_t)(uintptr_t)owner->instance;
+  uint64_t key = (uint64_t)(uintptr_t)port;
+  bool given = !closes || (x->bodies && !x->computes);
+  if (given || !map_get(&x->uses, instance, key)) {
+    map_set(&x->uses, instance, key, given ? AST_PORT_GIVEN : AST_PORT_NAMED);
   }
-  PortReading reading = {owner->instance, port, x->computed};
-  base_vec_push(x->arena, &x->readings, reading);
 }
 
-void expand_close_ports(Expander* x) {
-  for (uint32_t i = 0; i < x->readings.count; i++) {
-    const PortReading* r = &x->readings.data[i];
-    if (x->places.data[r->name] > 1) set_used(x, r->instance, r->port);
-  }
+void expand_note_uses(Expander* x) {
   for (uint32_t i = 0; i < x->copies.count; i++) {
     const PortCopy* c = &x->copies.data[i];
-    c->copy->named =
-        map_get(&x->uses, (uint64_t)(uintptr_t)c->instance, (uint64_t)(uintptr_t)c->port) != 0;
+    c->copy->use = (uint8_t)map_get(&x->uses, (uint64_t)(uintptr_t)c->instance,
+                                    (uint64_t)(uintptr_t)c->port);
   }
 }

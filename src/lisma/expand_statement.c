@@ -58,6 +58,14 @@ AstBlock expand_copy_block(Expander* x, Component* u, const AstBlock* block, Fil
   return copy;
 }
 
+/// The body of a state or a branch.
+static AstBlock copy_body(Expander* x, Component* u, const AstBlock* block) {
+  x->bodies++;
+  AstBlock copy = expand_copy_block(x, u, block, FILTER_ALL);
+  x->bodies--;
+  return copy;
+}
+
 static AstDefinitionList copy_definitions(Expander* x, Component* u,
                                           const AstDefinitionList* list) {
   AstDefinitionList out = {.count = list->count};
@@ -122,7 +130,7 @@ static AstState* copy_state(Expander* x, Component* u, const AstState* state) {
     out->like = ARENA_NEW(x->arena, AstName);
     *out->like = expand_keep_name(x, u, state->like);
   }
-  if (state->has_body) out->body = expand_copy_block(x, u, &state->body, FILTER_ALL);
+  if (state->has_body) out->body = copy_body(x, u, &state->body);
   if (state->from.count) out->from.data = ARENA_ARRAY(x->arena, AstName, state->from.count);
   for (uint32_t i = 0; i < state->from.count; i++) {
     out->from.data[i] = expand_keep_name(x, u, &state->from.data[i]);
@@ -192,7 +200,7 @@ static void copy_branches(Expander* x, Component* u, const AstStatement* s, AstS
     AstBranch* branch = &out->as.branches.data[i];
     *branch = s->as.branches.data[i];
     branch->condition = copy_read(x, u, branch->condition);
-    branch->body = expand_copy_block(x, u, &branch->body, FILTER_ALL);
+    branch->body = copy_body(x, u, &branch->body);
   }
 }
 

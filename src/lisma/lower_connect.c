@@ -3,7 +3,8 @@
 // Connections. Ports that are joined, by one `connect` or by several, are one node: their across
 // quantities are equal, their through quantities sum to zero. Through quantities count into the
 // part; a port of the part around is seen from its inside, so what enters there leaves here.
-// A port that nothing joins lets nothing through.
+// A port that nothing joins lets nothing through, unless equations outside of its part say what
+// does: the equation `flow = 0` is made where the others leave something undetermined for it.
 //
 // Nodes are found by union of the names of their variables, instance by instance, and the equations
 // are written as terms: a row of a million connections has a handful of shapes.
@@ -60,7 +61,7 @@ void lower_port(Lower* l, const AstStatement* statement) {
   uint32_t node = find_port(l, &port->across, &port->through, false, port->name.span);
   if (node == IR_NONE) return;
   PortNode* p = &l->ports.all.data[node];
-  p->named = port->named;
+  p->use = port->use;
   p->terminal = port->outermost ? port : NULL;
   for (uint32_t i = 0; i < p->across + p->through; i++) {
     Symbol symbol = *resolve_symbol(l, l->ports.names.data[p->first + i]);
@@ -153,7 +154,7 @@ static void list_terminals(Lower* l) {
   bool known = false;
   for (uint32_t p = 0; p < l->ports.all.count; p++) {
     const PortNode* port = &l->ports.all.data[p];
-    if (!port->terminal || port->joined || !port->named) continue;
+    if (!port->terminal || !port->open) continue;
     if (!known) find_equals(l, &equals);
     known = true;
     Str name = port->terminal->name.head;
@@ -171,19 +172,140 @@ static void list_terminals(Lower* l) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------
+// ports that equations name
+
+#define PLACE_WORK_MAX 100000000u  // leaves looked at
+
+/// Which variable each global equation determines, as far as names tell.
+typedef struct Placing {
+  uint32_t* equation_of;  // variable -> equation + 1
+  uint32_t* variable_of;  // equation -> variable + 1
+  uint32_t* reached;      // variable -> search that has reached it
+  uint32_t* via;          // ... from which equation
+  uint32_t* queue;
+  uint32_t search, seen;  // how many variables the last search has reached, in `found`
+  uint32_t* found;
+  uint64_t work;
+} Placing;
+
+/// A value that is given from outside is not what an equation is for.
+static bool is_unknown(const Lower* l, uint32_t var) {
+  if (l->m->vars.data[var].hidden) return false;
+  unsigned flags = l->names.vars.data[var].flags;
+  return (flags & VAR_STRONG) || !(flags & (VAR_FIXED | VAR_GUESS | VAR_SET));
+}
+
+/// Give an equation a variable, moving others to other variables if need be.
+static bool place(const Lower* l, Placing* p, uint32_t equation) {
+  uint32_t tail = 0;
+  p->search++;
+  p->seen = 0;
+  p->queue[tail++] = equation;
+  for (uint32_t head = 0; head < tail; head++) {
+    IrTerm term = l->m->equations.data[p->queue[head]].term;
+    p->work += term.leaf_count;
+    for (uint32_t k = 0; k < term.leaf_count; k++) {
+      IrLeaf leaf = ir_leaf(l->m, term, k);
+      uint32_t v = leaf.id;
+      if (leaf.kind != IR_LEAF_VAR || p->reached[v] == p->search || !is_unknown(l, v)) continue;
+      p->reached[v] = p->search;
+      p->via[v] = p->queue[head];
+      p->found[p->seen++] = v;
+      if (p->equation_of[v]) {
+        p->queue[tail++] = p->equation_of[v] - 1;
+        continue;
+      }
+      for (uint32_t from = IR_NONE; from != equation;) {
+        from = p->via[v];
+        uint32_t before = p->variable_of[from];
+        p->equation_of[v] = from + 1;
+        p->variable_of[from] = v + 1;
+        v = before - 1;
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+static void place_all(const Lower* l, Placing* p, size_t room) {
+  const IrModel* m = l->m;
+  p->equation_of = ARENA_ARRAY(l->scratch, uint32_t, m->vars.count);
+  p->reached = ARENA_ARRAY(l->scratch, uint32_t, m->vars.count);
+  p->via = ARENA_ARRAY(l->scratch, uint32_t, m->vars.count);
+  p->found = ARENA_ARRAY(l->scratch, uint32_t, m->vars.count);
+  p->variable_of = ARENA_ARRAY(l->scratch, uint32_t, m->equations.count + room);
+  p->queue = ARENA_ARRAY(l->scratch, uint32_t, m->equations.count + room);
+  for (uint32_t i = 0; i < m->equations.count; i++) {
+    uint32_t v = m->equations.data[i].lhs_var;
+    if (m->equations.data[i].body || v == IR_NONE || p->equation_of[v]) continue;
+    p->equation_of[v] = i + 1;
+    p->variable_of[i] = v + 1;
+  }
+  for (uint32_t i = 0; i < m->equations.count && p->work < PLACE_WORK_MAX; i++) {
+    if (!m->equations.data[i].body && !p->variable_of[i]) place(l, p, i);
+  }
+}
+
+/// Close what the model leaves open. Where it is one of several ports and nothing tells which, none
+/// of them is closed, and what is missing is told by name.
+static void close_named(Lower* l, const uint32_t* ports, uint32_t count) {
+  Placing p = {0};
+  size_t room = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    room += l->ports.all.data[ports[i]].through;
+  }
+  uint32_t first = l->m->equations.count;
+  place_all(l, &p, room);
+  bool* doubtful = ARENA_ARRAY(l->scratch, bool, room);
+  uint32_t* owner = ARENA_ARRAY(l->scratch, uint32_t, room);
+  for (uint32_t i = 0; i < count; i++) {
+    add_node(l, ports[i]);
+    for (uint32_t e = l->m->equations.count - l->ports.all.data[ports[i]].through;
+         e < l->m->equations.count; e++) {
+      owner[e - first] = ports[i];
+      if (p.work >= PLACE_WORK_MAX || place(l, &p, e)) continue;
+      doubtful[e - first] = true;
+      for (uint32_t k = 0; k < p.seen; k++) {
+        uint32_t other = p.equation_of[p.found[k]];
+        if (other > first) doubtful[other - 1 - first] = true;
+      }
+    }
+  }
+  uint32_t kept = first;
+  for (uint32_t e = first; e < l->m->equations.count; e++) {
+    if (doubtful[e - first]) {
+      l->ports.all.data[owner[e - first]].open = true;
+    } else {
+      l->m->equations.data[kept++] = l->m->equations.data[e];
+    }
+  }
+  l->m->equations.count = kept;
+}
+
 void lower_connections(Lower* l) {
   uint32_t count = l->ports.all.count;
   if (count == 0) return;
   uint32_t* last = ARENA_ARRAY(l->scratch, uint32_t, count);  // of the list of each set
+  uint32_t* named = ARENA_ARRAY(l->scratch, uint32_t, count);
+  uint32_t named_count = 0;
   for (uint32_t p = 0; p < count; p++) {
     uint32_t root = root_of(l, p);
     if (root != p) l->ports.all.data[last[root]].next = p;
     last[root] = p;
   }
   for (uint32_t p = 0; p < count; p++) {
-    const PortNode* port = &l->ports.all.data[p];
-    bool open = !port->joined && !port->named && !port->outer;
-    if (port->root == p && (port->joined || open)) add_node(l, p);
+    PortNode* port = &l->ports.all.data[p];
+    if (port->root != p || (!port->joined && port->outer)) continue;
+    if (port->joined || port->use == AST_PORT_UNUSED) {
+      add_node(l, p);
+    } else if (port->use == AST_PORT_NAMED) {
+      named[named_count++] = p;
+    } else {
+      port->open = true;
+    }
   }
+  if (named_count) close_named(l, named, named_count);
   list_terminals(l);
 }
