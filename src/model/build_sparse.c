@@ -85,12 +85,29 @@ static void insert(uint32_t* next, uint32_t after, uint32_t column) {
   next[after] = column;
 }
 
-/// Columns of both factors, row by row; false when they are too many.
+/// Where the upper row of `column` has an entry in `row`, behind it; 0 if it has none.
+static uint32_t behind_entry(const List* upper, uint32_t begin, uint32_t end, uint32_t row) {
+  while (begin < end) {
+    uint32_t middle = begin + (end - begin) / 2;
+    if (upper->data[middle] == row) return middle + 1;
+    if (upper->data[middle] < row) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return 0;
+}
+
+/// Columns of both factors, row by row; false when they are too many. Where an earlier row was met
+/// by a later one both below and above the diagonal, the later one has all that stands behind it
+/// (symmetric pruning: Eisenstat and Liu, SIAM J. Sci. Comput. 14, 1993).
 static bool find_factors(const Order* o, uint32_t* lower_begin, List* lower, uint32_t* upper_begin,
                          List* upper) {
   // a list through columns, n is its end and n + 1 its head
   uint32_t n = o->n;
   uint32_t* next = ARENA_ARRAY(o->scratch, uint32_t, (size_t)n + 2);
+  uint32_t* pruned = ARENA_ARRAY(o->scratch, uint32_t, n);  // end of an upper row; 0: all of it
   for (uint32_t i = 0; i < n; i++) {
     next[n + 1] = n;
     next[n] = UINT32_MAX;
@@ -102,7 +119,8 @@ static bool find_factors(const Order* o, uint32_t* lower_begin, List* lower, uin
     for (; column < i; column = next[column]) {
       base_vec_push(o->scratch, lower, column);
       uint32_t after = column;
-      for (uint32_t m = upper_begin[column]; m < upper_begin[column + 1]; m++) {
+      uint32_t end = pruned[column] ? pruned[column] : upper_begin[column + 1];
+      for (uint32_t m = upper_begin[column]; m < end; m++) {
         insert(next, after, upper->data[m]);
         after = upper->data[m];
       }
@@ -112,6 +130,10 @@ static bool find_factors(const Order* o, uint32_t* lower_begin, List* lower, uin
     }
     lower_begin[i + 1] = lower->count;
     upper_begin[i + 1] = upper->count;
+    for (uint32_t m = lower_begin[i]; m < lower->count; m++) {
+      uint32_t c = lower->data[m];
+      if (!pruned[c]) pruned[c] = behind_entry(upper, upper_begin[c], upper_begin[c + 1], i);
+    }
     if (lower->count + upper->count > FACTORS_MAX) return false;
   }
   return true;

@@ -79,6 +79,18 @@ VALUES = {
     "equations of an open port": (
         CIRCUIT + "R r, s, u; connect(b.p, r.p, s.p, u.p); r.n.v = 3; s.n.i = 1; m = s.n.v; w = u.n.v; w = 1;" + STILL, 1,
         {"r.p.i": 1, "m": 7, "u.p.i": 2}),
+    "flows of an open port": (
+        CIRCUIT + "R r, s, u; connect(b.p, r.p, s.p, u.p); amp = r.n.i; w = 1 + s.n.i; s.n.v = 3; macro m = u.n.v; z = m + u.n.i;" + STILL,
+        1, {"amp": 0, "w": 0, "s.p.i": 1, "z": 5}),
+    "one element of an array of ports": (
+        CIRCUIT + "R r[4]; for i = 1:4 { connect(b.p, r[i].p); y[i] = r[i].n.v; } r[2].n.v = 3; r[3].n.i = 0.5;" + STILL, 1,
+        {"y1": 5, "r[2].p.i": 1, "r[3].p.i": -0.5, "y4": 5, "r[4].p.i": 0}),
+    "what determines a port from outside": (
+        CIRCUIT + "R a, c, d, f; connect(b.p, a.p, c.p, d.p, f.p); u(t0) = 3; a.n.v = u; 0 = w - 1; w = c.n.v; x = d.n.v; 0 = z - x;"
+        "if (time > 0.5) { f.n.v = 3; } else { f.n.i = 2; }" + STILL, 1, {"a.p.i": 1, "c.p.i": 2, "z": 5, "d.p.i": 0, "f.p.i": 1}),
+    "an open port in a row of a thousand": (
+        CIRCUIT + "R r[1000]; connect(b.p, r[1].p); for i = 2:1000 { connect(r[i-1].n, r[i].p); } y = r[1000].n.v; a = r[1000].n.i;" + STILL,
+        1, {"y": 5, "a": 0}),
     "parts joined by equations": (
         CIRCUIT + "part M { v(t0) = 0; 2*v' = F; } M m; R r; connect(b.p, r.p); m.v = r.n.v; m.F = -r.n.i;", 1,
         {"m.v": 5*(1 - math.exp(-0.25))}),
@@ -157,6 +169,7 @@ MISTAKES = [
     ("a part declared as an array", "part Q[2] { x' = 1; x(t0) = 0; } Q q;", "E0216", "a part is no array"),
     ("a parameter with an index", "part P(k = 3) { y = k[2]; } P p;" + STILL, "E0216", "'k' is no array"),
     ("a function of a part with an index", "part P { function f(x) = x; y = f[2](4); } P p;" + STILL, "E0216", "'f' is no array"),
+    ("one equation for two open ports", CIRCUIT + "R r, s; connect(b.p, r.p, s.p); r.n.v + s.n.v = 3;" + STILL, "E0521", "r.n.v"),
     ("members in messages", "a.x = 3; part P { x' = 1; x(t0) = 0; } P a;", "E0520", "note: `a.x = 3`"),
 ]
 
