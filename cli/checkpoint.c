@@ -138,23 +138,22 @@ static bool get_key(SltKey* key) {
 
 // ---- files --------------------------------------------------------------------------------------
 
-bool checkpoint_write(const char* path, const SltSim* sim, const CheckpointMark* mark) {
+int checkpoint_write(const char* path, const SltSim* sim, const CheckpointMark* mark) {
   FileMark kept = pack(mark);
   SltKey key;
-  if (!get_key(&key)) return false;
+  if (!get_key(&key)) return CLI_USAGE;
   size_t length = slt_sim_checkpoint_size(sim, sizeof kept);
   char* data = malloc(length);
-  if (!data) {
-    cli_error("cannot write the checkpoint %s: %s", path, strerror(ENOMEM));
-    return false;
-  }
-  SltStatus status = slt_sim_checkpoint_save(sim, &key, &kept, sizeof kept, data, length);
+  SltStatus status =
+      data ? slt_sim_checkpoint_save(sim, &key, &kept, sizeof kept, data, length) : SLT_ERR_NOMEM;
+  int exit = CLI_RUN;
   if (status < 0) {
     cli_error("cannot write the checkpoint %s: %s", path, slt_status_text(status));
+  } else {
+    exit = output_rewrite(path, data, length);
   }
-  bool good = status >= 0 && output_rewrite(path, data, length) == CLI_DONE;
   free(data);
-  return good;
+  return exit;
 }
 
 SltStatus checkpoint_read(const char* path, SltSim* sim, CheckpointMark* mark, const char** why) {

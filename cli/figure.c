@@ -407,8 +407,10 @@ static int draw_tables(PlotArguments* a) {
   int exit = CLI_DONE;
   for (uint32_t i = 0; i < tables->count && exit == CLI_DONE; i++) {
     tables->tables[i] = input_table(tables->paths[i]);
-    if (!tables->tables[i] || !inputs_spare(a->to)) {
-      exit = files_are_same(tables->paths[i], a->to) ? CLI_USAGE : CLI_MODEL;
+    if (!tables->tables[i]) {
+      exit = CLI_MODEL;
+    } else if (!inputs_spare(a->to)) {
+      exit = CLI_USAGE;
     } else if (slt_figure_add(figure, tables->tables[i], table_name(tables, i)) < 0) {
       exit = out_of_memory();
     }

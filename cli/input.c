@@ -40,14 +40,25 @@ static bool find_file(const char* path, InputFile* out) {
   return found == 0 && S_ISREG(file.st_mode);
 }
 
-bool inputs_add(const char* path) {
-  InputFile file;
-  if (!find_file(path, &file)) return true;
+static bool remember(InputFile file) {
   InputFile* grown = realloc(inputs.files, (inputs.count + 1) * sizeof *grown);
   if (!grown) return false;
   inputs.files = grown;
   grown[inputs.count++] = file;
   return true;
+}
+
+bool inputs_add(const char* path) {
+  InputFile file;
+  return !find_file(path, &file) || remember(file);
+}
+
+/// A file that was read; what standard input leads to is one as well.
+static bool remember_input(const char* path) {
+  struct stat file;
+  if (strcmp(path, "-") != 0) return inputs_add(path);
+  bool regular = fstat(STDIN_FILENO, &file) == 0 && S_ISREG(file.st_mode);
+  return !regular || remember((InputFile){file.st_dev, file.st_ino, false});
 }
 
 void inputs_clear(void) {
@@ -90,7 +101,14 @@ static void suggest_file(const char* path) {
 /// Say why a file cannot be read and what to do about it.
 static void cannot_read(const char* path, const char* what, SltStatus status, size_t limit) {
   struct stat file;
-  int cause = stat(path, &file) != 0 ? errno : access(path, R_OK) != 0 ? errno : 0;
+  bool stream = strcmp(path, "-") == 0;
+  int cause = 0;
+  if (stream ? fstat(STDIN_FILENO, &file) != 0 : stat(path, &file) != 0) {
+    cause = errno;
+  } else if (!stream && access(path, R_OK) != 0) {
+    cause = errno;
+  }
+  if (stream) path = "standard input";
   if (cause == ENOENT) {
     cli_error("there is no file %s", path);
     suggest_file(path);
@@ -119,7 +137,7 @@ char* input_read(const char* path, const char* what, bool streams, size_t limit,
     cannot_read(path, what, status, limit);
     return NULL;
   }
-  if (*length > 0 && (strcmp(path, "-") == 0 || inputs_add(path))) return data;
+  if (*length > 0 && remember_input(path)) return data;
   free(data);
   if (*length > 0) {
     cli_error("out of memory");

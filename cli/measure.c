@@ -3,7 +3,6 @@
 // saltus measure: one run of a model, and the numbers it is asked for.
 #include "experiment.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,21 +58,21 @@ static void print_values(const SltMeasures* measures, const double* values) {
 
 /// For other programs: names in the first row, all digits in the second.
 static int write_values(const SltMeasures* measures, const double* values, const char* path) {
-  FILE* out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-  if (!out) {
-    cli_error("cannot write %s: %s", path, strerror(errno));
-    return CLI_USAGE;
+  Output out = {.path = path, .csv = true};
+  if (!output_open(&out)) return CLI_USAGE;
+  for (int row = 0; row < 2 && !out.error; row++) {
+    OutputLine line;
+    FILE* cells = line_open(&line, &out);
+    if (!cells) break;
+    for (uint32_t i = 0; i < slt_measures_count(measures); i++) {
+      if (row == 0) cell_text(cells, i == 0, slt_measures_name(measures, i));
+      if (row == 1) cell_number(cells, i == 0, values[i]);
+    }
+    fputc('\n', cells);
+    line_close(&line);
   }
-  for (uint32_t i = 0; i < slt_measures_count(measures); i++)
-    cell_text(out, i == 0, slt_measures_name(measures, i));
-  fputc('\n', out);
-  for (uint32_t i = 0; i < slt_measures_count(measures); i++)
-    cell_number(out, i == 0, values[i]);
-  fputc('\n', out);
-  bool good = !ferror(out);
-  if (out != stdout) good = fclose(out) == 0 && good;
-  if (!good) cli_error("cannot write %s: %s", path, strerror(errno));
-  return good ? CLI_DONE : CLI_RUN;
+  output_close(&out);
+  return output_report(&out, "rows");
 }
 
 static int measure(const Trial* trial, const SltMeasures* measures, const char* output) {

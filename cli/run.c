@@ -37,7 +37,7 @@ typedef struct Run {
   double pace_start;        // time of the model at which the pace begins
   uint64_t ticks_seen;      // when the clock was last asked for a checkpoint
   double checkpoint_begun;  // wall clock of the last one
-  bool checkpoint_failed;
+  int checkpoint_exit;      // of the first one that could not be written; CLI_DONE
   char* stop_text;
   char undetermined[400];  // variables that some mode leaves undetermined, and the mode
   size_t undetermined_used;
@@ -355,22 +355,24 @@ static double wall_clock(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static bool save_checkpoint(Run* run) {
+static void save_checkpoint(Run* run) {
   CheckpointMark mark = {.csv_regular = run->csv.regular,
                          .events_regular = run->events.regular,
                          .has_events = run->events.path != NULL};
   // an output that fails ends the run and is told of there
-  if (slt_recorder_mark(run->recorder, &mark.recorder) < 0) return false;
+  if (slt_recorder_mark(run->recorder, &mark.recorder) < 0) {
+    run->checkpoint_exit = CLI_RUN;
+    return;
+  }
   bool drop = mark.recorder.end_row;
   mark.csv_offset = run->csv.offset - (drop ? run->csv.last : 0);
   mark.csv_lines = run->csv.lines - drop;
   mark.events_offset = run->events.offset;
   mark.events_lines = run->events.lines;
   run->checkpoint_begun = wall_clock();
-  if (run->checkpoint_failed) return false;
+  if (run->checkpoint_exit != CLI_DONE) return;
   progress_hide(&run->progress);
-  run->checkpoint_failed = !checkpoint_write(run->options.checkpoint, run->sim, &mark);
-  return !run->checkpoint_failed;
+  run->checkpoint_exit = checkpoint_write(run->options.checkpoint, run->sim, &mark);
 }
 
 /// Between steps: whether the run is to end; a checkpoint then, and when it is time for one.
@@ -519,7 +521,7 @@ static int report_interrupt(const Run* run) {
     cli_note("interrupted at t = %s", cli_number_text(slt_sim_time(run->sim), t_text));
   }
   say_what_is_kept(run);
-  if (run->options.checkpoint && !run->checkpoint_failed) {
+  if (run->options.checkpoint && run->checkpoint_exit == CLI_DONE) {
     cli_note("go on with --resume %s and the same options", run->options.checkpoint);
   }
   if (run->progress.limit) return CLI_RUN;
@@ -634,7 +636,7 @@ static int run_and_report(Run* run) {
   if (status >= 0) slt_sim_conclude(run->sim);
   double wall = progress_end(&run->progress);
   // the end too: a later one can be reached from it
-  bool saved = !run->options.checkpoint || status != SLT_OK || save_checkpoint(run);
+  if (run->options.checkpoint && status == SLT_OK) save_checkpoint(run);
   close_outputs(run);
   // an error of writing is reported when standard output is finished
   bool untold = run->story && slt_story_end(run->story, status) == SLT_ERR_NOMEM;
@@ -650,7 +652,7 @@ static int run_and_report(Run* run) {
   } else if (status < 0 && status != SLT_ERR_IO) {
     exit = report_failure(run, status);
   }
-  if (exit == CLI_DONE && (!saved || run->checkpoint_failed)) exit = CLI_USAGE;
+  if (exit == CLI_DONE) exit = run->checkpoint_exit;
   RunSummary summary = summarize(run, status, wall);
   int written = write_products(run, &summary, status);
   if (exit == CLI_DONE) exit = written;

@@ -55,8 +55,8 @@ typedef struct CheckpointMark {
   bool has_events;
 } CheckpointMark;
 
-/// Replace the file by the present state; false after a message.
-bool checkpoint_write(const char* path, const SltSim* sim, const CheckpointMark* mark);
+/// Replace the file by the present state; CLI_DONE, or another status after a message.
+int checkpoint_write(const char* path, const SltSim* sim, const CheckpointMark* mark);
 /// Put the run where a checkpoint has left it. SLT_ERR_IO after a message; for other failures `why`
 /// says what does not fit, or is NULL.
 SltStatus checkpoint_read(const char* path, SltSim* sim, CheckpointMark* mark, const char** why);

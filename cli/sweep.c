@@ -272,9 +272,9 @@ static int begin_anew(SweepCommand* c) {
     return CLI_USAGE;
   }
   if (!inputs_spare(c->csv_path)) return CLI_USAGE;
-  if (c->mark_path && output_replace(c->mark_path, c->identity, SLT_DIGEST_TEXT - 1) != CLI_DONE) {
-    return CLI_USAGE;
-  }
+  int marked =
+      c->mark_path ? output_replace(c->mark_path, c->identity, SLT_DIGEST_TEXT - 1) : CLI_DONE;
+  if (marked != CLI_DONE) return marked;
   if (!output_open(&c->csv)) return CLI_USAGE;
   return slt_sweep_text_header(c->text) < 0 ? output_report(&c->csv, "rows") : CLI_DONE;
 }

@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run the gallery with every method, way of detection and a few tolerances in a build with sanitizers, and say how many
-runs there were. A report of a sanitizer, a crash or a run that does not end is a failure; a message about the model is not.
+"""Run the gallery with every method, way of detection and a few tolerances in a build with sanitizers, and count.
 
-sanitize.py BUILD [--seconds S] [--jobs N] [--only TEXT] [--share P --seed N]   (a random share of the runs, 0..1)
+A report of a sanitizer, a crash and a run that does not end are failures; a message about the model is not. Where a method
+refuses a model nothing was tried: such runs are counted apart, and every reason is shown once. Each run is cut after some steps, events and seconds: by then it has passed
+through the code that its combination asks for, and the whole of them takes about an hour of one core.
+
+The order is drawn with --seed, so a share of the runs is spread over all models, and the same seed makes the same ones.
+
+sanitize.py BUILD [--seconds S] [--jobs N] [--only TEXT] [--share P] [--seed N]
 """
 import argparse
+import collections
 import concurrent.futures
 import glob
 import itertools
@@ -18,29 +24,50 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DETECTION = ["certified", "combined", "extrapolation", "interpolation"]
 TOLERANCES = ["1e-3", "1e-6", "1e-10"]
 REPORTS = ("ERROR: AddressSanitizer", "runtime error:", "ERROR: LeakSanitizer")
+GOOD = ("done", "cut", "told")
+FIXED_STEPS = 2000
+LIMITS = ["--max-steps", "5000", "--max-events", "500"]
+PATIENCE = 60  # seconds beyond the limit of a run: a sanitized start on a busy machine
 
 
 def methods(program):
+    """Name of every method, and whether it needs a step."""
     lines = subprocess.run([program, "methods"], capture_output=True, text=True, check=True).stdout.split("\n")
-    return [line.split()[0] for line in lines if line and line[0].isalpha() and line.split()[0] != "name"]
+    return [(line.split()[0], " fixed " in line) for line in lines if line and not line.startswith("name")]
 
 
-def run(program, model, method, detection, rtol, seconds):
-    """None, or what is wrong."""
-    # every run ends by itself, whatever the model's own end is
-    command = [program, "run", model, "-q", "-o", "/dev/null", "--method", method, "--detection", detection, "--rtol", rtol,
-               "--samples", "20", "--timeout", str(seconds), "--max-events", "20000", "--max-steps", "200000"]
-    if method in ("rk4", "euler", "rk2"):
-        command += ["--step", "0.01"]
+def span(program, model):
+    """How long a run of the model is, in its own time."""
+    rows = subprocess.run([program, "run", model, "-q", "-o", "-", "--samples", "1", "--event-rows", "none", "--timeout", "5"],
+                          capture_output=True, text=True, cwd=os.path.dirname(model), check=False).stdout.split("\n")
+    times = [float(row.split(",")[0]) for row in rows[1:] if row]
+    return times[-1] - times[0] if len(times) > 1 and times[-1] > times[0] else 1.0
+
+
+def run(program, model, method, detection, rtol, seconds, spans):
+    """How the run ended: "done", "cut", "told", why it was "refused: ...", or what is wrong."""
+    name, fixed = method
+    command = [program, "run", model, "-q", "-o", "/dev/null", "--method", name, "--detection", detection, "--rtol", rtol,
+               "--samples", "20", "--timeout", str(seconds), *LIMITS]
+    if fixed:
+        command += ["--step", repr(spans[model] / FIXED_STEPS)]
     try:
-        result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20 * seconds + 60,
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds + PATIENCE,
                                 cwd=os.path.dirname(model), check=False)
     except subprocess.TimeoutExpired:
         return "does not end"
+    found = [line for line in result.stderr.split("\n") if any(report in line for report in REPORTS)]
+    if found:
+        return found[0]
     if result.returncode < 0:
         return "ends by signal %d" % -result.returncode
-    found = [line for line in result.stderr.split("\n") if any(report in line for report in REPORTS)]
-    return found[0] if found else None
+    if result.returncode == 2:
+        return "refused: " + result.stderr.strip().split("\n")[0]
+    if result.returncode not in (0, 1, 3):
+        return "status %d" % result.returncode
+    if result.returncode == 0:
+        return "done"
+    return "cut" if "--max-" in result.stderr or "--timeout" in result.stderr else "told"
 
 
 def main():
@@ -56,16 +83,22 @@ def main():
     models = sorted(glob.glob(os.path.join(ROOT, "models", "**", "*.lisma"), recursive=True))
     models = [m for m in models if options.only in m and os.sep + "parts" + os.sep not in m]
     jobs = list(itertools.product(models, methods(program), DETECTION, TOLERANCES))
-    if options.share < 1.0:
-        jobs = random.Random(options.seed).sample(jobs, max(1, round(options.share * len(jobs))))
-    failures = 0
+    random.Random(options.seed).shuffle(jobs)
+    jobs = jobs[:max(1, round(options.share * len(jobs)))]
+    ends = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = pool.map(lambda job: run(program, *job, options.seconds), jobs)
-        for job, wrong in zip(jobs, results):
-            if wrong:
-                failures += 1
-                print("%s: %s" % (" ".join([os.path.relpath(job[0], ROOT), *job[1:]]), wrong), flush=True)
-    print("sanitize: %d models, %d runs, %d failures" % (len({job[0] for job in jobs}), len(jobs), failures))
+        spans = dict(zip(models, pool.map(lambda model: span(program, model), models)))
+        results = pool.map(lambda job: run(program, *job, options.seconds, spans), jobs)
+        for (model, method, *how), end in zip(jobs, results):
+            ends[end] += 1
+            if end not in GOOD and (not end.startswith("refused") or ends[end] == 1):
+                print("%s: %s" % (" ".join([os.path.relpath(model, ROOT), method[0], *how]), end), flush=True)
+    hangs = ends["does not end"]
+    refused = sum(count for end, count in ends.items() if end.startswith("refused"))
+    failures = len(jobs) - refused - sum(ends[end] for end in GOOD)
+    print("sanitize: %d models, %d runs (%d to their end, %d cut at a limit, %d with a message, %d refused), %d hangs, "
+          "%d other failures" % (len({job[0] for job in jobs}), len(jobs), *(ends[end] for end in GOOD), refused, hangs,
+                                 failures - hangs))
     return 1 if failures else 0
 
 

@@ -10,6 +10,8 @@
   disk     files may not grow beyond a random size.
   pipe     the reader of standard output goes away after a random number of bytes.
 
+Each of them takes a quarter of the time; memory is done earlier when every allocation has failed.
+
 Usage: torture.py BUILD [--seconds S] [--seed N] [--only memory,kill,disk,pipe]
 """
 import argparse
@@ -40,7 +42,7 @@ REST = "y' = v; y(t0) = 1; v' = -9.81; v(t0) = 0;\nstate hit [y <= 0] && v < 0 {
        "q' = -delay(q, 0.3); q(t0) = 1;\ndata d = \"d.csv\";\nw = table(d, time);\n" \
        "automaton wet { state on [p < 1] { q' = 1 - q; } from init; }\nexperiment { end = 3; }\n"
 STATUSES = (0, 1, 2, 3, 141)
-PLANS_MAX = 1000  # of a job; most have fewer allocations
+FULL = (0, 3)  # without room a command has failed in its run
 # name, arguments, files that are written line by line, files that are written as a whole
 JOBS = [
     ("rows", ["run", "ball.lisma", "-q", "-o", "r.csv", "--events", "r.jsonl"], ["r.csv", "r.jsonl"], []),
@@ -125,9 +127,9 @@ class Bench:
 
     # ---- memory ---------------------------------------------------------------------------------
 
-    def judge(self, what, folder, job, want, status, out, errors):
+    def judge(self, what, folder, job, want, status, out, errors, statuses=STATUSES):
         _, _, lines, whole = job
-        if status is None or status not in STATUSES:
+        if status is None or status not in statuses:
             self.complain(f"{what}: status {status}: {errors[-200:]!r}")
             return
         if status != 0 and not errors:
@@ -162,8 +164,7 @@ class Bench:
             want = {name: self.content(folder, name, out) for name in job[2] + job[3]}
             with open(count, encoding="utf-8") as file:
                 total = int(file.read())
-            every = [(job, want, n, on) for n in range(1, total + 1) for on in (False, True)]
-            plans += self.random.sample(every, min(len(every), PLANS_MAX))
+            plans += [(job, want, n, on) for n in range(1, total + 1) for on in (False, True)]
         self.random.shuffle(plans)
         for job, want, n, on in plans:
             if time.monotonic() > deadline:
@@ -186,7 +187,7 @@ class Bench:
         self.run(folder, ["run", "long.lisma", "-q", "--every", "20", "-o", "want.csv", "--events", "want.jsonl"])
         want = [self.content(folder, name, b"") for name in ("want.csv", "want.jsonl")]
         trials = kills = resumes = 0
-        while time.monotonic() < deadline and (trials < 100 or resumes < 100):
+        while time.monotonic() < deadline:
             for name in ("r.csv", "r.jsonl", "c"):
                 if os.path.exists(os.path.join(folder, name)):
                     os.remove(os.path.join(folder, name))
@@ -217,13 +218,13 @@ class Bench:
 
     def disk(self, deadline):
         trials = failures = 0
-        plans = [job for job in JOBS if job[0] in ("rows", "mat", "gzip", "picture", "report", "checkpoint", "convert")]
+        plans = [job for job in JOBS if job[0] not in ("story", "check")]
         wants = {}
         for job in plans:
             folder = self.work()
             status, out, _ = self.run(folder, job[1])
             wants[job[0]] = {name: self.content(folder, name, out) for name in job[2] + job[3]}
-        while time.monotonic() < deadline and trials < 300:
+        while time.monotonic() < deadline:
             job = self.random.choice(plans)
             size = int(10 ** self.random.uniform(0, 5.2))
             folder = self.work()
@@ -231,12 +232,12 @@ class Bench:
                 resource.RLIMIT_FSIZE, (s, s)))
             trials += 1
             failures += status != 0
-            self.judge(f"{job[0]}, {size} bytes", folder, job, wants[job[0]], status, out, errors)
+            self.judge(f"{job[0]}, {size} bytes", folder, job, wants[job[0]], status, out, errors, FULL)
         return f"disk: {trials} trials, {failures} of them full"
 
     def pipe(self, deadline):
         trials = closed = 0
-        while time.monotonic() < deadline and trials < 200:
+        while time.monotonic() < deadline:
             folder = self.work()
             arguments = self.random.choice([["run", "long.lisma", "-q", "-o", "-", "--events", "r.jsonl"],
                                             ["explain", "ball.lisma", "--run", "--all"], ["explain", "big.lisma"]])

@@ -96,6 +96,30 @@ class Inputs(cli_case.CliCase):
                     self.assertEqual(self.read(file), before, command)
                     os.unlink(self.path("out" + ending))
 
+    def test_standard_input_is_a_file(self):
+        """What `<` names is read like any other file: its content is still needed."""
+        self.write("k.lisma", "const k = 1;\nx' = -k*x; x(t0) = 1;\nexperiment { end = 1; }\n")
+        self.good("run", "k.lisma", "-q", "-o", "r.csv")
+        commands = [("k.lisma", ".csv", ["run", "-", "-q", "-o"]), ("k.lisma", ".mat", ["run", "-", "-q", "-o"]),
+                    ("k.lisma", ".jsonl", ["run", "/dev/stdin", "-q", "-o", "/dev/null", "--events"]),
+                    ("k.lisma", "", ["run", "-", "-q", "-o", "/dev/null", "--checkpoint"]),
+                    ("k.lisma", ".html", ["run", "-", "-q", "-o", "/dev/null", "--report"]),
+                    ("k.lisma", ".csv", ["sweep", "-", "-q", "--vary", "k=1,2", "-m", "end(x)", "-o"]),
+                    ("k.lisma", ".csv", ["measure", "-", "-m", "end(x)", "-o"]),
+                    ("k.lisma", ".csv", ["linearize", "-", "-o"]), ("r.csv", ".svg", ["plot", "-", "-o"])]
+        for source, ending, command in commands:
+            name = shutil.copy(self.path(source), self.path("same" + ending))
+            os.link(name, self.path("other" + ending))
+            for output in ("same", "other"):
+                with open(name, "rb") as stdin:
+                    done = subprocess.run([PROGRAM, *command, output + ending], cwd=self.folder, stdin=stdin, timeout=60,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+                self.assertEqual(done.returncode, 2, f"{command}: {done.stderr}")
+                self.assertIn(b"would overwrite", done.stderr)
+                self.assertEqual(self.read("same" + ending), self.read(source), command)
+            os.remove(name)
+            os.remove(self.path("other" + ending))
+
     def test_the_default_file(self):
         os.rename(self.path("profile.csv"), self.path("m.csv"))
         self.write("m.lisma", PROFILE.replace("profile.csv", "m.csv"))
@@ -171,6 +195,14 @@ class Streams(cli_case.CliCase):
         self.assertIn("stdin:1:", errors)
         status, _, errors = self.run_with("", "check", "-")
         self.assertIn("empty", errors)
+        for name, says in (("/dev/null", b"no file that a model"), ("/dev/zero", b"no file that a model"),
+                           (self.folder, b"is a folder")):
+            stdin = os.open(name, os.O_RDONLY)
+            done = subprocess.run([PROGRAM, "check", "-"], stdin=stdin, stderr=subprocess.PIPE, timeout=20, check=False)
+            os.close(stdin)
+            self.assertEqual(done.returncode, 1, name)
+            self.assertIn(b"standard input", done.stderr)
+            self.assertIn(says, done.stderr)
 
     def test_a_pipe_with_a_name(self):
         self.write("m.lisma", DECAY)
@@ -364,6 +396,42 @@ class Whole(cli_case.CliCase):
             self.assertNotIn("rows are safe", result.err)
             self.assertEqual(self.read(name), "old")
             self.assertEqual(glob.glob(self.path(".saltus*")), [])
+
+    @unittest.skipIf("address" in suite.SANITIZED, "a sanitizer's own files count too")
+    def test_every_output_of_every_command(self):
+        """Without room a command has failed in its run (status 3): its usage was right, and trying again may help."""
+        self.write("k.lisma", "const k = 1; x' = -k*x; x(t0) = 1;\nexperiment { end = 1; }\n")
+        self.write("d.csv", "time,x\n0,1\n1,0.4\n")
+        shutil.copy(os.path.join(SOURCE, "models", "rules", "hoop.rules.md"), self.path("hoop.rules.md"))
+        self.good("run", "k.lisma", "-q", "-o", "r.csv", "--checkpoint", "c")
+        os.makedirs(self.path("members"))
+        run, sweep = ["run", "k.lisma", "-q"], ["sweep", "k.lisma", "-q", "--vary", "k=1,2", "-m", "end(x)"]
+        fit = ["fit", "k.lisma", "-q", "--data", "d.csv", "--params", "k"]
+        optimize = ["optimize", "k.lisma", "-q", "--minimize", "end(x)", "--params", "k", "--bounds", "k=0.5:2"]
+        commands = [[*run, "-o", "f" + ending] for ending in (".csv", ".csv.gz", ".jsonl", ".mat", ".h5")]
+        commands += [[*run, "-o", "/dev/null", option, name] for option, name in
+                     (("--events", "f.jsonl"), ("--plot", "f.svg"), ("--plot", "f.png"), ("--plot", "f.pdf"),
+                      ("--report", "f.html"), ("--checkpoint", "f"))]
+        commands += [[*sweep, "-o", "f" + ending] for ending in (".csv", ".csv.gz", ".jsonl", ".mat", ".h5")]
+        commands += [[*sweep, "-o", "/dev/null", "--plot", "f.svg"], [*sweep, "-o", "/dev/null", "--trajectories", "members"]]
+        commands += [[*command, option, "f" + ending] for command in (fit, optimize) for option, ending in
+                     (("-o", ".csv"), ("--report", ".html"))]
+        commands += [["measure", "k.lisma", "-m", "end(x)", "-o", "f.csv"], ["export", "k.lisma", "-o", "f.fmu"],
+                     ["sens", "k.lisma", "-q", "-m", "end(x)", "--params", "k", "-o", "f.csv"],
+                     ["steady", "k.lisma", "-o", "f.csv"], ["linearize", "k.lisma", "-o", "f.csv"],
+                     ["plot", "r.csv", "-o", "f.svg"], ["explain", "k.lisma", "--run", "-o", "f.csv"],
+                     ["explain", "ball.lisma", "--graph", "f.dot"], ["convert", "hoop.rules.md", "f"],
+                     ["convert", "hoop.rules.md", "f.lisma"], ["new", "f"], ["fmt", "ugly.lisma"]]
+        self.write("ugly.lisma", "x'=-x  ;x(t0)=1;\n")
+        for command in commands:
+            result = self.saltus(*command, preexec_fn=limit_files(0))
+            if "cannot be written here" in result.err:
+                continue  # a library that this build lacks
+            self.assertEqual(result.status, 3, f"{command}: {result.out} {result.err}")
+            self.assertIn("File too large", result.err, command)
+            self.assertEqual(self.read("ugly.lisma"), "x'=-x  ;x(t0)=1;\n")
+            left = [name for name in glob.glob(self.path("f*")) + glob.glob(self.path(".saltus*")) if os.path.isfile(name)]
+            self.assertEqual([os.path.getsize(name) for name in left], [0] * len(left), command)
 
     @unittest.skipIf("address" in suite.SANITIZED, "a sanitizer's own files count too")
     def test_rows_are_counted_as_rows(self):
