@@ -34,6 +34,22 @@ static void swap_columns(double* a, uint32_t n, uint32_t j, uint32_t k, double* 
   order[k] = swap;
 }
 
+/// The row with the largest entry of column k comes first: the error of a row then stays small
+/// beside that row (Cox and Higham 1998), and rows that share no unknown never touch each other.
+static void pivot_row(double* a, uint32_t n, uint32_t k, double* b) {
+  uint32_t best = k;
+  for (uint32_t i = k + 1; i < n; i++) {
+    if (fabs(a[(size_t)i * n + k]) > fabs(a[(size_t)best * n + k])) best = i;
+  }
+  for (uint32_t j = k; best != k && j <= n; j++) {
+    double* upper = j < n ? &a[(size_t)k * n + j] : &b[k];
+    double* lower = j < n ? &a[(size_t)best * n + j] : &b[best];
+    double swap = *upper;
+    *upper = *lower;
+    *lower = swap;
+  }
+}
+
 /// Reflect rows k.. so that column k has zeros below its diagonal; b goes along.
 static void reflect(double* a, uint32_t n, uint32_t k, double norm, double* b) {
   double* pivot = &a[(size_t)k * n + k];
@@ -138,6 +154,7 @@ static uint32_t triangular_form(uint32_t n, double* a, double* b, double* order)
     if (rank == 0) largest = best_norm;
     if (!(best_norm > RANK_MIN * largest)) break;
     if (best != rank) swap_columns(a, n, rank, best, order);
+    pivot_row(a, n, rank, b);
     reflect(a, n, rank, best_norm, b);
   }
   return rank;

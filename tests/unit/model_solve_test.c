@@ -62,6 +62,24 @@ TEST(what_yields_is_small_before_others) {
   CHECK(fabs(x[0] - 3.0) < 1e-5 && fabs(x[1]) < 1e-5 && fabs(x[2] - 2.0) < 1e-12, "shares");
 }
 
+TEST(equations_without_a_common_unknown_do_not_touch_each_other) {
+  // two systems in one, their rows and columns dealt out in turn: what is zero in one of them stays
+  // zero, however large the other is
+  uint64_t seed = 3;
+  for (int round = 0; round < 200; round++) {
+    double a[64] = {0};
+    double b[8], order[8], x[8];
+    for (uint32_t i = 0; i < 8; i++) {
+      for (uint32_t j = i % 2; j < 8; j += 2)
+        a[i * 8 + j] = i == 6 ? a[4 * 8 + j] : (double)(test_random(&seed) % 2001) / 1000.0 - 1.0;
+      b[i] = i % 2 ? (double)(test_random(&seed) % 1000) : 0.0;
+    }
+    CHECK(model_rank_solve(8, a, b, 1000.0, NULL, NULL, order, x) == 7, "one row is said twice");
+    for (uint32_t j = 0; j < 8; j += 2)
+      CHECK(x[j] == 0.0, "what was zero");
+  }
+}
+
 TEST(blocks_are_solved) {
   static const struct {
     const char* text;

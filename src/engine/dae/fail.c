@@ -57,11 +57,12 @@ static void append_equation(Text* text, const ModelImplicit* im, uint32_t equati
          STR_ARGS(e->text), e->line);
 }
 
-/// "x = 4 (line 3), y = -2": quantities that the marked rows read and `wanted` picks.
+/// "x = 4 (line 3), y = -2" behind `before`: quantities that the marked rows read and `wanted`
+/// picks; nothing where there are none.
 typedef bool Picks(const EngSim* sim, const ModelQuantity* quantity);
 
-static uint32_t append_values(Text* text, const EngSim* sim, const uint8_t* rows,
-                              const double* value, Picks* wanted) {
+static bool append_values(Text* text, const char* before, const EngSim* sim, const double* value,
+                          Picks* wanted) {
   const ModelImplicit* im = sim->core.mode->implicit;
   uint32_t shown = 0;
   for (uint32_t j = 0; j < im->quantity_count && shown < VALUES_SHOWN; j++) {
@@ -69,18 +70,27 @@ static uint32_t append_values(Text* text, const EngSim* sim, const uint8_t* rows
     if (sim->model->vars[quantity->var].hidden || !wanted(sim, quantity)) continue;
     bool read = false;
     for (uint32_t i = 0; i < im->system_entry_count && !read; i++) {
-      read = im->system_entries[i].column == j && rows[im->system_entries[i].row];
+      read = im->system_entries[i].column == j && sim->dae.marks[im->system_entries[i].row];
     }
     if (!read) continue;
     char name[120];
     uint32_t line = 0;
     dae_quantity_name(sim, quantity, name, sizeof name);
-    append(text, "%s%s = %s", shown++ ? ", " : "", name, eng_short(value[j]).text);
+    append(text, "%s%s = %s", shown++ ? ", " : before, name, eng_short(value[j]).text);
     if (sim->dae.initial && dae_is_fixed_start(sim, quantity, &line) && line) {
       append(text, " (line %u)", line);
     }
   }
-  return shown;
+  return shown > 0;
+}
+
+/// Equations of a block that is solved together.
+static void append_block(Text* text, const ModelImplicit* im, uint32_t begin, uint32_t end) {
+  for (uint32_t i = begin; i < end && i < begin + ROWS_SHOWN; i++) {
+    append(text, "%s", i > begin ? ", " : "");
+    append_equation(text, im, im->block_equations[i], 0);
+  }
+  if (end > begin + ROWS_SHOWN) append(text, " and %u more", end - begin - ROWS_SHOWN);
 }
 
 /// What the user gave or the motion brought: not what the equations are to determine.
@@ -119,10 +129,7 @@ SltStatus dae_fail_rows(EngSim* sim, const double* distance, const double* resid
     append_equation(&text, im, im->rows[i].equation, im->rows[i].level);
     append(&text, " is off by %s", eng_short(residual[i]).text);
   }
-  Text values = {.used = 0};
-  if (append_values(&values, sim, marked, sim->dae.entry, is_given)) {
-    append(&text, ", with %s", values.data);
-  }
+  append_values(&text, ", with ", sim, sim->dae.entry, is_given);
   const Span* span = &im->equations[im->rows[worst].equation].span;
   eng_fail(sim, SLT_ERR_STRUCTURE, initial ? DIAG_E0820 : DIAG_E0821, span, "%s", text.data);
   if (initial) {
@@ -164,13 +171,9 @@ static bool append_nearest(EngSim* sim, uint32_t begin, uint32_t end, Text* text
     if (!holds) append(text, ", off by %s", eng_short(residual[row]).text);
   }
   if (end > begin + ROWS_SHOWN) append(text, " and %u more", end - begin - ROWS_SHOWN);
-  Text near = {.used = 0};
-  Text given = {.used = 0};
-  if (append_values(&near, sim, marked, value, is_sought)) {
-    append(text, holds ? ", which hold at %s and elsewhere" : " at the nearest values found: %s",
-           near.data);
-  }
-  if (append_values(&given, sim, marked, value, is_given)) append(text, "; with %s", given.data);
+  const char* before = holds ? ", which hold at " : " at the nearest values found: ";
+  if (append_values(text, before, sim, value, is_sought) && holds) append(text, " and elsewhere");
+  append_values(text, "; with ", sim, value, is_given);
   return holds;
 }
 
@@ -186,11 +189,7 @@ bool eng_fail_solve(EngSim* sim) {
   if (im->quantity_count > 0) {
     open = append_nearest(sim, begin, end, &equations);
   } else {
-    for (uint32_t i = begin; i < end && i < begin + ROWS_SHOWN; i++) {
-      append(&equations, "%s", i > begin ? ", " : "");
-      append_equation(&equations, im, im->block_equations[i], 0);
-    }
-    if (end > begin + ROWS_SHOWN) append(&equations, " and %u more", end - begin - ROWS_SHOWN);
+    append_block(&equations, im, begin, end);
   }
   append(&text, "at t = %s no %ssolution was found", eng_number(sim->core.t).text,
          open ? "single " : "");
@@ -226,10 +225,7 @@ SltStatus dae_fail_drift(EngSim* sim, const double* residual) {
     append(&text, " is off by %s", eng_short(residual[i]).text);
   }
   dae_gather(sim, im, sim->dae.entry);
-  Text values = {.used = 0};
-  if (append_values(&values, sim, marked, sim->dae.entry, is_given)) {
-    append(&text, ", with %s", values.data);
-  }
+  append_values(&text, ", with ", sim, sim->dae.entry, is_given);
   const Span* span = &im->equations[im->rows[0].equation].span;
   eng_fail(sim, SLT_ERR_STEP, DIAG_E0824, span, "%s", text.data);
   return eng_hint(sim,
@@ -259,10 +255,7 @@ SltStatus dae_fail_singular(EngSim* sim, uint32_t bad) {
     if (!span) span = &im->equations[im->rows[i].equation].span;
   }
   if (shown) append(&text, " vanish or cancel");
-  Text values = {.used = 0};
-  if (append_values(&values, sim, marked, sim->dae.entry, is_given)) {
-    append(&text, ", with %s", values.data);
-  }
+  append_values(&text, ", with ", sim, sim->dae.entry, is_given);
   eng_fail(sim, SLT_ERR_STRUCTURE, DIAG_E0823, span, "%s", text.data);
   return eng_hint(
       sim, "the same may be said twice by several equations; or the mode is entered at values "
@@ -288,12 +281,7 @@ void eng_warn_least_slow(EngSim* sim) {
   append_mode(&text, sim);
   append(&text, " these equations say the same twice and leave something open; the smallest "
                 "solution is taken: ");
-  for (uint32_t i = begin; i < end && i < begin + ROWS_SHOWN; i++) {
-    append(&text, "%s", i > begin ? ", " : "");
-    append_equation(&text, im, im->block_equations[i], 0);
-  }
-  if (end > begin + ROWS_SHOWN) append(&text, " and %u more", end - begin - ROWS_SHOWN);
-  Text values = {.used = 0};
+  append_block(&text, im, begin, end);
   if (im->quantity_count > 0) {
     for (uint32_t i = 0; i < im->row_count; i++) {
       sim->dae.marks[i] = 0;
@@ -302,9 +290,7 @@ void eng_warn_least_slow(EngSim* sim) {
       sim->dae.marks[im->constraint_count + im->block_equations[i]] = 1;
     }
     dae_gather(sim, im, sim->dae.entry);
-    if (append_values(&values, sim, sim->dae.marks, sim->dae.entry, is_top)) {
-      append(&text, "; %s", values.data);
-    }
+    append_values(&text, "; ", sim, sim->dae.entry, is_top);
   }
   const Span* span = &im->equations[im->block_equations[begin]].span;
   sim->report.on_warning(sim->report.warning_user, DIAG_W0827, *span, text.data);

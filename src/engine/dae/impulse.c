@@ -450,6 +450,19 @@ static void correct_values(EngSim* sim, bool rounding) {
   }
 }
 
+/// Whether all that jumps is where it would be a moment earlier or later, as exactly as times can
+/// be told apart: a zero is located no better, whatever the scale of what passes it.
+static bool is_timing(const EngSim* sim, const Jump* s) {
+  double moment = 4.0 * eng_time_resolution(sim->core.t);
+  for (uint32_t k = 0; k < s->e; k++) {
+    uint32_t top = s->column_quantity[k];
+    if (s->im->quantities[top].order == 0) continue;
+    double jump = fabs(s->value[top - 1] - s->before[top - 1]);
+    if (jump > moment * fabs(s->before[top])) return false;
+  }
+  return true;
+}
+
 SltStatus dae_reinitialise(EngSim* sim, double distance) {
   Jump s = {0};
   SltStatus status = SLT_ERR_STRUCTURE;
@@ -470,7 +483,8 @@ SltStatus dae_reinitialise(EngSim* sim, double distance) {
   // an impact is meant, however slow it is, and its memory is made from the speed before it
   bool meant = sim->events.assigned_count > 0;
   double tolerable = fmax(sim->options.rtol, sim->options.event_eps);
-  if (!meant && distance <= tolerable) correct_values(sim, distance <= DAE_ROUNDING);
+  if (!meant && (distance <= tolerable || is_timing(sim, &s)))
+    correct_values(sim, distance <= DAE_ROUNDING);
   publish_guards(sim);
   return SLT_OK;
 }
