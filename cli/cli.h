@@ -30,7 +30,7 @@ bool cli_colour(void);
 /// "saltus: error: ..."; lower case, no full stop.
 void cli_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /// A warning of a run, and why one has failed, as they are rendered.
-void run_warning_print(const SltDiagnostic* d);
+void run_warning_print(FILE* out, const SltDiagnostic* d);
 void run_error_print(SltSim* sim, SltStatus status);
 /// Says so; returns CLI_RUN.
 int out_of_memory(void);
@@ -91,15 +91,18 @@ int option_choice(const char* option, const char* text, const char* const* words
 /// Read a decimal number; false unless the whole text is one.
 bool cli_read_number(const char* text, double* out);
 
-/// Names separated by commas; backquotes keep a name with commas together. Frees with
-/// cli_names_clear(). False with a message when it is malformed.
+/// A list of names; clear it with cli_names_clear().
 typedef struct CliNames {
-  char* storage;
+  char* storage;  // of all names; NULL: each has its own
   const char** items;
   uint32_t count;
 } CliNames;
 
+/// Names separated by commas; backquotes keep a name with commas together. False with a message
+/// when it is malformed.
 bool cli_names_parse(const char* option, const char* text, CliNames* out);
+/// Add a copy of a name (not to a list that was parsed), once; false after a message.
+bool cli_names_keep(CliNames* names, const char* name);
 void cli_names_clear(CliNames* names);
 
 /// Constants set from outside, collected from --set NAME=VALUE.
@@ -214,6 +217,7 @@ typedef struct ModelSource {
   CliNames includes;  // further folders for them; not owned
   CliNames observe;   // conditions that are to be columns; not owned
   bool again;         // its warnings have been printed
+  CliNames warnings;  // these, as they were printed
   char* elsewhere;    // where the file that was read last stands, if not beside it
 } ModelSource;
 

@@ -96,7 +96,7 @@ static void print_unchecked(const SltModel* model) {
 static void count_warning(void* user, const SltDiagnostic* d) {
   uint32_t* warnings = user;
   (*warnings)++;
-  run_warning_print(d);
+  run_warning_print(stderr, d);
 }
 
 /// What every run says at its start: values that are missing or contradict the equations. Code of
@@ -129,7 +129,9 @@ int command_check(int argc, char** argv) {
     SltModel* model = open_model(&source, &arguments)
                           ? model_load_to_check(&source, &arguments.settings, &warnings)
                           : NULL;
-    bool good = model && measures_are_good(model) && starts_well(model, &warnings);
+    const CliFigure unset = {0};
+    bool good = model && measures_are_good(model) &&
+                figure_check_model(&unset, model) == CLI_DONE && starts_well(model, &warnings);
     exit = good ? CLI_DONE : CLI_MODEL;
     if (exit != CLI_DONE) {
       slt_model_free(model);

@@ -201,7 +201,10 @@ static bool watches(const RunOptions* o) {
 static int begin_watch(CyclicRun* run) {
   const RunOptions* o = run->options;
   if (!watches(o)) return CLI_DONE;
-  if (o->report && !report_begin(&run->report, NULL, NULL)) return out_of_memory();
+  if (o->report) {
+    SltFigure* figure = figure_make(&o->figure, NULL, NULL);
+    if (!report_begin(&run->report, NULL, NULL, figure) || !figure) return out_of_memory();
+  }
   run->watch = (CyclicWatch){.on_event = on_event, .user = run, .all = o->explain_all};
   if (o->report) {
     run->watch.story = run->report.story.file;
@@ -359,7 +362,8 @@ static int write_report(CyclicRun* run, const SltTable* table, double wall) {
                       .table = table,
                       .options = run->options,
                       .source = run->source};
-  int exit = report_write(&run->report, &report, SLT_OK);
+  bool added = slt_figure_add(run->report.figure, table, report.summary->model) >= 0;
+  int exit = added ? report_write(&run->report, &report, SLT_OK) : out_of_memory();
   text_clear(&summary);
   free(title);
   return exit;

@@ -114,23 +114,6 @@ static const char* const kinds[] = {"initial", "time",   "state",   "slide-in", 
                                     "zeno",    "reinit", "chatter", "limit",    "stop"};
 static const char* const classes[] = {"interior", "mythical", "pinnacle", "boundary", "sliding"};
 
-/// Keep a name that marks can be chosen by, once.
-static bool keep_name(CliNames* names, const char* name) {
-  for (uint32_t i = 0; name && i < names->count; i++) {
-    if (strcmp(names->items[i], name) == 0) return true;
-  }
-  if (!name) return true;
-  char* copy = strdup(name);
-  const char** grown = copy ? realloc(names->items, (names->count + 1) * sizeof *grown) : NULL;
-  if (!grown) {
-    free(copy);
-    return out_of_memory() == CLI_DONE;
-  }
-  grown[names->count++] = copy;
-  names->items = grown;
-  return true;
-}
-
 static bool add_event(SltFigure* figure, CliNames* names, char* line, size_t length) {
   Json json = {0};
   bool good = json_read(line, length, &json);
@@ -146,8 +129,9 @@ static bool add_event(SltFigure* figure, CliNames* names, char* line, size_t len
         .automaton = json_text(json_member(&json, root, "automaton")),
         .to = json_text(json_member(&json, root, "to"))};
     slt_figure_event(figure, &event);
-    good = keep_name(names, event.automaton) && keep_name(names, event.to) &&
-           keep_name(names, json_text(json_member(&json, root, "from")));
+    const char* told[] = {event.automaton, event.to, json_text(json_member(&json, root, "from"))};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+      good = good && (!told[i] || cli_names_keep(names, told[i]));
   }
   json_clear(&json);
   return good;
@@ -328,15 +312,15 @@ static bool keep_states(CliNames* names, const SltTable* table) {
     for (uint32_t row = 0; row < slt_table_row_count(table); row++) {
       const char* text = slt_table_text(table, row, i);
       if (!text || (last && strcmp(text, last) == 0)) continue;
-      if (!keep_name(names, text)) return false;
+      if (!cli_names_keep(names, text)) return false;
       last = text;
     }
     if (!last) continue;
     char name[256];
     snprintf(name, sizeof name, "%s", slt_table_column_name(table, i));
-    if (!keep_name(names, name)) return false;
+    if (!cli_names_keep(names, name)) return false;
     if (path_ends_with(name, ".state")) name[strlen(name) - 6] = '\0';
-    if (!keep_name(names, name)) return false;
+    if (!cli_names_keep(names, name)) return false;
   }
   return true;
 }
@@ -355,8 +339,8 @@ static bool is_mark(const CliNames* names, const char* word) {
   return known;
 }
 
-static void refuse_mark(const CliNames* names, const char* word) {
-  cli_error("--marks: there is no kind, class, automaton or state `%s`", word);
+static void refuse_mark(const char* where, const CliNames* names, const char* word) {
+  cli_error("%s: there is no kind, class, automaton or state `%s`", where, word);
   ReportText list = {0};
   if (!text_open(&list)) return;
   for (uint32_t i = 0; i < names->count && i < 12; i++)
@@ -368,18 +352,29 @@ static void refuse_mark(const CliNames* names, const char* word) {
   text_clear(&list);
 }
 
-/// Every word of the marks means something in these tables and events.
-static int check_marks(PlotArguments* a) {
+/// The marks of the options, else of the experiment; NULL: none were asked for.
+static const char* marks_of(const CliFigure* options, const SltExperiment* experiment,
+                            const char** where) {
   const char* marks = NULL;
-  for (uint32_t i = 0; i < a->figure.count; i++) {
-    if (strcmp(a->figure.items[i].key, "marks") == 0) marks = a->figure.items[i].value;
+  *where = "--marks";
+  for (uint32_t i = 0; i < options->count; i++) {
+    if (strcmp(options->items[i].key, "marks") == 0) marks = options->items[i].value;
   }
-  if (!marks) return CLI_DONE;
-  for (uint32_t i = 0; i < a->tables.count; i++) {
-    if (!keep_states(&a->marks, a->tables.tables[i])) return CLI_RUN;
+  if (marks || !experiment) return marks;
+  *where = "experiment { marks }";
+  for (uint32_t i = 0; i < experiment->plot_count; i++) {
+    if (strcmp(experiment->plot[i].name, "marks") == 0) marks = experiment->plot[i].text;
   }
-  char* words = strdup(marks);
-  if (!words) return out_of_memory();
+  return marks;
+}
+
+/// Every word of the marks means something: `names` are automata and their states.
+static int check_marks(const CliFigure* options, const SltExperiment* experiment,
+                       const CliNames* names) {
+  const char* where = NULL;
+  const char* marks = marks_of(options, experiment, &where);
+  char* words = marks ? strdup(marks) : NULL;
+  if (!words) return marks ? out_of_memory() : CLI_DONE;
   int exit = CLI_DONE;
   for (char* word = strtok(words, ","); word && exit == CLI_DONE; word = strtok(NULL, ",")) {
     word += strspn(word, " `");
@@ -387,11 +382,37 @@ static int check_marks(PlotArguments* a) {
     while (length > 0 && strchr(" `", word[length - 1]))
       word[--length] = '\0';
     // an index may hold commas: such a name is no single word here
-    if (strpbrk(word, "[]()") || is_mark(&a->marks, word)) continue;
-    refuse_mark(&a->marks, word);
+    if (strpbrk(word, "[]()") || is_mark(names, word)) continue;
+    refuse_mark(where, names, word);
     exit = CLI_MODEL;
   }
   free(words);
+  return exit;
+}
+
+typedef struct Markable {
+  const SltModel* model;
+  CliNames names;
+} Markable;
+
+static SltStatus keep_automaton(void* user, const SltName* name) {
+  Markable* m = user;
+  if (name->quantity.kind != SLT_KIND_MODE) return SLT_OK;
+  bool kept = cli_names_keep(&m->names, name->name);
+  for (uint32_t i = 0; i < name->states && kept; i++)
+    kept = cli_names_keep(&m->names, slt_model_state_name(m->model, name->quantity, i));
+  return kept ? SLT_OK : SLT_ERR_NOMEM;
+}
+
+int figure_check_model(const CliFigure* options, const SltModel* model) {
+  const SltExperiment experiment = slt_model_experiment(model);
+  const char* where = NULL;
+  if (!marks_of(options, &experiment, &where)) return CLI_DONE;
+  Markable m = {.model = model};
+  int exit = CLI_RUN;
+  if (slt_model_names(model, keep_automaton, &m) >= 0)
+    exit = check_marks(options, &experiment, &m.names);
+  cli_names_clear(&m.names);
   return exit;
 }
 
@@ -416,7 +437,10 @@ static int draw_tables(PlotArguments* a) {
     }
   }
   if (exit == CLI_DONE && a->events) exit = read_events(figure, &a->marks, a->events);
-  if (exit == CLI_DONE) exit = check_marks(a);
+  for (uint32_t i = 0; i < tables->count && exit == CLI_DONE; i++) {
+    if (!keep_states(&a->marks, tables->tables[i])) exit = CLI_RUN;
+  }
+  if (exit == CLI_DONE) exit = check_marks(&a->figure, NULL, &a->marks);
   if (exit == CLI_DONE && a->columns && slt_figure_columns(figure, a->columns) < 0) {
     exit = out_of_memory();
   }
@@ -490,6 +514,6 @@ int command_plot(int argc, char** argv) {
   free(a.tables.tables);
   free((void*)a.tables.paths);
   figure_options_clear(&a.figure);
-  out_clear(&a.marks);
+  cli_names_clear(&a.marks);
   return exit;
 }

@@ -28,6 +28,9 @@ void figure_options_clear(CliFigure* figure);
 /// A figure with the settings of a model (NULL: none) and the command line; NULL after a message.
 SltFigure* figure_make(const CliFigure* options, const SltExperiment* experiment,
                        const char* title);
+/// Every word of the marks, of the options or else of the model's experiment, is a kind or class of
+/// events, an automaton or a state. The exit status, after a message where it is none.
+int figure_check_model(const CliFigure* options, const SltModel* model);
 /// Draw to a file or to standard output; `path` says which (".svg", ".png", ".pdf", "-"). Names
 /// near to a wrong one are looked for in `table`.
 int figure_write(SltFigure* figure, const CliFigure* options, const SltTable* table,

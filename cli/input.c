@@ -196,6 +196,7 @@ bool source_open(ModelSource* source, const char* path) {
 void source_close(ModelSource* source) {
   free(source->text);
   free(source->elsewhere);
+  cli_names_clear(&source->warnings);
   *source = (ModelSource){0};
 }
 

@@ -133,25 +133,25 @@ const char* cli_nearest(const char* word, const char* const* words, size_t count
 }
 
 /// What is rendered already, as the lines it is.
-static void print_rendered(const char* text) {
-  fputs(text, stderr);
+static void print_rendered(FILE* out, const char* text) {
+  fputs(text, out);
   size_t length = strlen(text);
-  if (length == 0 || text[length - 1] != '\n') fputc('\n', stderr);
+  if (length == 0 || text[length - 1] != '\n') fputc('\n', out);
 }
 
-void run_warning_print(const SltDiagnostic* d) {
+void run_warning_print(FILE* out, const SltDiagnostic* d) {
   if (d->code && strstr(d->rendered, d->code)) {
-    print_rendered(d->rendered);
+    print_rendered(out, d->rendered);
     return;
   }
-  if (d->file && d->line) cli_print(stderr, "%s:%u:%u: ", d->file, d->line, d->column);
-  cli_print(stderr, "warning[%s]: %s\n", d->code ? d->code : "", d->message);
+  if (d->file && d->line) cli_print(out, "%s:%u:%u: ", d->file, d->line, d->column);
+  cli_print(out, "warning[%s]: %s\n", d->code ? d->code : "", d->message);
 }
 
 void run_error_print(SltSim* sim, SltStatus status) {
   SltRunError error = slt_sim_error(sim);
   if (error.status < 0 && error.rendered && error.rendered[0]) {
-    print_rendered(error.rendered);
+    print_rendered(stderr, error.rendered);
   } else {
     cli_error("the run failed: %s", slt_status_text(status));
   }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 typedef struct Diagnostics {
+  ModelSource* source;
   uint32_t errors;
   uint32_t warnings;
   bool again;  // warnings have been printed before
@@ -17,6 +18,8 @@ static void print_diagnostic(void* user, const SltDiagnostic* diagnostic) {
   fputs(diagnostic->rendered, stderr);
   size_t length = strlen(diagnostic->rendered);
   if (length == 0 || diagnostic->rendered[length - 1] != '\n') fputc('\n', stderr);
+  if (diagnostic->severity != SLT_ERROR)
+    cli_names_keep(&counts->source->warnings, diagnostic->rendered);
 }
 
 /// What compiles with messages on stderr, counted in `counts`; files it names are noted in
@@ -47,7 +50,7 @@ static void explain_failure(const ModelSource* source, SltStatus status,
 
 static SltModel* load(ModelSource* source, const CliSettings* settings, bool modes,
                       uint32_t* warnings) {
-  Diagnostics counts = {.again = source->again};
+  Diagnostics counts = {.source = source, .again = source->again};
   SltCompileOptions options = compile_options(source, settings, &counts);
   options.structure = modes;
   SltModel* model = NULL;
@@ -69,7 +72,7 @@ SltModel* model_load_to_check(ModelSource* source, const CliSettings* settings,
 }
 
 SltRules* rules_load(ModelSource* source, const CliSettings* settings, bool silent) {
-  Diagnostics counts = {0};
+  Diagnostics counts = {.source = source};
   SltCompileOptions options = compile_options(source, settings, silent ? NULL : &counts);
   SltRules* rules = NULL;
   SltStatus status = source->folder ? slt_rules_compile_file(source->path, &options, &rules)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#define _POSIX_C_SOURCE 200809L
 #include "figure.h"
 
 #include <ctype.h>
@@ -248,7 +249,24 @@ bool cli_names_parse(const char* option, const char* text, CliNames* out) {
   }
 }
 
+bool cli_names_keep(CliNames* names, const char* name) {
+  for (uint32_t i = 0; i < names->count; i++) {
+    if (strcmp(names->items[i], name) == 0) return true;
+  }
+  char* copy = strdup(name);
+  const char** grown = copy ? realloc(names->items, (names->count + 1) * sizeof *grown) : NULL;
+  if (!grown) {
+    free(copy);
+    return out_of_memory() == CLI_DONE;
+  }
+  grown[names->count++] = copy;
+  names->items = grown;
+  return true;
+}
+
 void cli_names_clear(CliNames* names) {
+  for (uint32_t i = 0; !names->storage && i < names->count; i++)
+    free((void*)names->items[i]);
   free(names->storage);
   free((void*)names->items);
   *names = (CliNames){0};

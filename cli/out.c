@@ -14,33 +14,6 @@ typedef struct OutNames {
   bool failed;
 } OutNames;
 
-/// Keep a name; each is a column once, however often it is asked for.
-static bool add_name(CliNames* out, const char* name, const char* ending) {
-  size_t size = strlen(name) + strlen(ending) + 1;
-  char* copy = malloc(size);
-  if (copy) snprintf(copy, size, "%s%s", name, ending);
-  for (uint32_t i = 0; copy && i < out->count; i++) {
-    if (strcmp(out->items[i], copy) != 0) continue;
-    free(copy);
-    return true;
-  }
-  const char** grown = copy ? realloc(out->items, (out->count + 1) * sizeof *grown) : NULL;
-  if (!grown) {
-    free(copy);
-    return out_of_memory() == CLI_DONE;
-  }
-  grown[out->count++] = copy;
-  out->items = grown;
-  return true;
-}
-
-void out_clear(CliNames* out) {
-  for (uint32_t i = 0; i < out->count; i++)
-    free((void*)out->items[i]);
-  free((void*)out->items);
-  *out = (CliNames){0};
-}
-
 static SltStatus match_name(void* user, const SltName* name) {
   OutNames* names = user;
   bool state = name->quantity.kind == SLT_KIND_MODE;
@@ -56,7 +29,10 @@ static SltStatus match_name(void* user, const SltName* name) {
   snprintf(pattern, sizeof pattern, "%.*s", (int)(state ? length - tail : length), names->pattern);
   if (!slt_name_matches(pattern, name->name)) return SLT_OK;
   names->found++;
-  if (!add_name(names->out, name->name, state ? ending : "")) names->failed = true;
+  char* column = malloc(strlen(name->name) + sizeof ending);
+  if (column) sprintf(column, "%s%s", name->name, state ? ending : "");
+  names->failed = column ? !cli_names_keep(names->out, column) : out_of_memory() != CLI_DONE;
+  free(column);
   return names->failed ? SLT_ERR_NOMEM : SLT_OK;
 }
 
@@ -99,7 +75,7 @@ bool out_expand(const SltModel* model, const CliNames* asked, CliNames* out) {
     bool pattern = strpbrk(name, "*?") != NULL && !has_name(model, name);
     if (pattern) slt_model_names(model, match_name, &names);
     if (names.failed) return false;
-    if (names.found == 0 && !add_name(out, name, "")) return false;
+    if (names.found == 0 && !cli_names_keep(out, name)) return false;
   }
   return true;
 }
@@ -110,7 +86,7 @@ static bool is_expression(const SltModel* model, const char* text) {
   OutNames names = {.out = &found, .pattern = text};
   if (!is_formula(text) || has_name(model, text)) return false;
   slt_model_names(model, match_name, &names);
-  out_clear(&found);
+  cli_names_clear(&found);
   return names.found == 0;
 }
 

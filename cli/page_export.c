@@ -183,7 +183,10 @@ void page_export(Page* page, const Json* json, const JsonNode* request) {
   Text out = {0};
   SltStatus status = create(page, &e, json, request, end);
   if (status >= 0 && strcmp(as, "report") == 0) {
-    e.reported = report_begin(&e.report, e.sim, page->model);
+    const CliFigure settings = {0};
+    SltFigure* figure = figure_make(&settings, &experiment, NULL);
+    if (figure) status = slt_figure_add(figure, slt_recorder_table(e.recorder), "");
+    e.reported = report_begin(&e.report, e.sim, page->model, figure) && figure;
     if (!e.reported) status = SLT_ERR_NOMEM;
   }
   SltStatus ended = SLT_OK;

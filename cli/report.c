@@ -8,6 +8,7 @@
 
 #include <saltus/saltus_rules.h>
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,36 @@ static void escape_text(FILE* out, const char* text) {
   report_escape(out, text, strlen(text));
 }
 
+/// Bytes of a colour of the terminal at the beginning of a text.
+static size_t colour_length(const char* text, size_t length) {
+  if (length < 3 || text[0] != '\033' || text[1] != '[') return 0;
+  size_t at = 2;
+  while (at < length && text[at] != 'm')
+    at++;
+  return at < length ? at + 1 : 0;
+}
+
+/// Bytes at `at` that only say where the model lies: its folder in front of its name, or in front
+/// of any name where the folder is a whole path.
+static size_t folder_length(const char* text, size_t at, size_t length, const char* path) {
+  size_t folder = (size_t)(path_base(path) - path);
+  size_t told = path[0] == '/' && folder > 1 ? folder : strlen(path);
+  if (folder == 0 || at + told > length || memcmp(text + at, path, told) != 0) return 0;
+  // `x/tmp/y` is no path
+  bool inside = at > 0 && (isalnum((unsigned char)text[at - 1]) || strchr("_)]", text[at - 1]));
+  return inside ? 0 : folder;
+}
+
+/// A message as a page shows it: without colours, files without the folder of the model, which is
+/// nobody's business.
+static void write_message(FILE* out, const char* text, size_t length, const char* path) {
+  for (size_t at = 0; at < length;) {
+    size_t skipped = colour_length(text + at, length - at) + folder_length(text, at, length, path);
+    if (skipped == 0) report_escape(out, text + at, 1);
+    at += skipped ? skipped : 1;
+  }
+}
+
 // ---- what is kept during the run ----------------------------------------------------------------
 
 static SltStatus file_write(void* user, const char* data, size_t length) {
@@ -60,7 +91,8 @@ void text_clear(ReportText* text) {
   *text = (ReportText){0};
 }
 
-bool report_begin(Report* report, SltSim* sim, const SltModel* model) {
+bool report_begin(Report* report, SltSim* sim, const SltModel* model, SltFigure* figure) {
+  report->figure = figure;
   if (!text_open(&report->rows) || !text_open(&report->records) || !text_open(&report->story) ||
       !text_open(&report->warnings)) {
     return false;
@@ -74,17 +106,40 @@ bool report_begin(Report* report, SltSim* sim, const SltModel* model) {
 void report_clear(Report* report) {
   slt_story_free(report->told);
   slt_graph_free(report->graph);
+  slt_figure_free(report->figure);
   text_clear(&report->rows);
   text_clear(&report->records);
   text_clear(&report->story);
   text_clear(&report->warnings);
 }
 
-void report_warning(Report* report, const char* text) {
-  if (!report->warnings.file) return;
-  fputs("<pre class=\"warning\">", report->warnings.file);
-  escape_text(report->warnings.file, text);
-  fputs("</pre>\n", report->warnings.file);
+static void write_warning(FILE* out, const char* text, const char* path) {
+  fputs("<pre class=\"warning\">", out);
+  write_message(out, text, strlen(text), path);
+  fputs("</pre>\n", out);
+}
+
+void report_warning(Report* report, const ModelSource* source, const SltDiagnostic* warning) {
+  ReportText text = {0};
+  if (report->warnings.file && text_open(&text)) {
+    run_warning_print(text.file, warning);
+    fflush(text.file);
+    write_warning(report->warnings.file, text.data, source->name);
+  }
+  text_clear(&text);
+}
+
+/// An automaton that stands for a place of the model is called by its line ("if:6"), one of a rule
+/// table without the row it stands for.
+static void write_automaton(FILE* out, const char* name) {
+  const char* at = strchr(name, '@');
+  if (!at || at == name) {
+    escape_text(out, name);
+    return;
+  }
+  report_escape(out, name, (size_t)(at - name));
+  size_t line = strspn(at + 1, "0123456789");
+  if (line > 0) fprintf(out, ":%.*s", (int)line, at + 1);
 }
 
 static void write_what(FILE* out, const SltEvent* event) {
@@ -93,7 +148,7 @@ static void write_what(FILE* out, const SltEvent* event) {
                                       "limit",      "stop"};
   if (event->automaton && event->from && event->to) {
     if (strcmp(event->automaton, "main") != 0) {
-      escape_text(out, event->automaton);
+      write_automaton(out, event->automaton);
       fputs(": ", out);
     }
     escape_text(out, event->from);
@@ -154,6 +209,7 @@ void report_event(Report* report, const SltEvent* event) {
   if (!report->rows.file) return;
   if (report->told) slt_story_event(report->told, event);
   if (report->graph) slt_graph_event(report->graph, event);
+  slt_figure_event(report->figure, event);
   if (report->record_count++) fputc(',', report->records.file);
   slt_event_write(event, (SltWriter){file_write, report->records.file});
   if (event->kind == SLT_EVENT_INITIAL || ++report->count > EVENTS_SHOWN) return;
@@ -246,6 +302,8 @@ static void write_states(FILE* out, const SltTable* table, uint32_t column) {
   fputs("{\"name\":", out);
   // the automaton that a model has without naming it
   write_json(out, strcmp(shown, "main") == 0 ? "state" : shown);
+  fputs(",\"column\":", out);
+  write_json(out, name);
   fputs(",\"values\":\"", out);
   for (uint32_t row = 0; row < slt_table_row_count(table); row++)
     put_number(&b, state_number(&states, slt_table_text(table, row, column)));
@@ -257,145 +315,6 @@ static void write_states(FILE* out, const SltTable* table, uint32_t column) {
   }
   fputs("]}", out);
 }
-
-// ---- charts
-// ---------------------------------------------------------------------------------------
-
-#define SCALE_RATIO 20.0  // a curve that uses less of its axis gets a chart of its own
-#define CHARTS_MAX  6
-
-/// What the charts are made from.
-typedef struct Charts {
-  FILE* out;
-  const SltTable* table;
-  const bool* texts;
-  uint32_t count;
-} Charts;
-
-static uint32_t find_column(const Charts* c, const char* name, size_t length) {
-  for (uint32_t i = 1; i < slt_table_column_count(c->table); i++) {
-    const char* own = slt_table_column_name(c->table, i);
-    if (!c->texts[i] && strlen(own) == length && memcmp(own, name, length) == 0) return i;
-  }
-  return 0;
-}
-
-/// A chart with the columns of a list, over the first of them where it is a phase; none where the
-/// table lacks them.
-static void write_chart(Charts* c, const char* names, bool phase) {
-  const char* separator = "";
-  uint32_t lines = 0;
-  uint32_t x = 0;
-  for (const char* at = names; *at;) {
-    at += strspn(at, ", ");
-    size_t length = strcspn(at, ",");
-    uint32_t column = find_column(c, at, length);
-    at += length;
-    if (column == 0) continue;
-    if (phase && x == 0) {
-      x = column;
-      continue;
-    }
-    if (lines++ == 0) fprintf(c->out, "%s{\"names\":[", c->count++ ? "," : "");
-    fputs(separator, c->out);
-    write_json(c->out, slt_table_column_name(c->table, column));
-    separator = ",";
-  }
-  if (lines == 0) return;
-  fputs("],\"x\":", c->out);
-  if (x) {
-    write_json(c->out, slt_table_column_name(c->table, x));
-  } else {
-    fputs("null", c->out);
-  }
-  fputc('}', c->out);
-}
-
-static void write_asked_chart(Charts* c, const char* key, const char* value) {
-  bool phase = strcmp(key, "phase") == 0;
-  bool space = phase && strchr(value, ',') != strrchr(value, ',');
-  if (!space && (phase || strcmp(key, "panel") == 0)) write_chart(c, value, phase);
-}
-
-typedef struct Extent {
-  double lo, hi;
-  double least;  // half of the smallest range of those that move
-} Extent;
-
-static Extent extent_of(const SltTable* table, uint32_t column) {
-  Extent e = {HUGE_VAL, -HUGE_VAL, HUGE_VAL};
-  for (uint32_t row = 0; row < slt_table_row_count(table); row++) {
-    double value = slt_table_value(table, row, column);
-    if (!isfinite(value)) continue;
-    e.lo = fmin(e.lo, value);
-    e.hi = fmax(e.hi, value);
-  }
-  double half = 0.5 * e.hi - 0.5 * e.lo;
-  if (half > 1e-9 * fmax(fabs(e.lo), fabs(e.hi))) e.least = half;
-  return e;
-}
-
-/// Whether one axis serves both: each that moves must use a fair part of it.
-static bool share_axis(const Extent* a, const Extent* b, Extent* both) {
-  *both = (Extent){fmin(a->lo, b->lo), fmax(a->hi, b->hi), fmin(a->least, b->least)};
-  return both->hi < both->lo || 0.5 * both->hi - 0.5 * both->lo <= SCALE_RATIO * both->least;
-}
-
-/// Quantities of one unit that one axis serves share a chart; what does not fit goes to the last.
-static void write_grouped_charts(Charts* c) {
-  uint32_t columns = slt_table_column_count(c->table);
-  uint32_t* chart = calloc(columns + 1, sizeof *chart);
-  Extent extents[CHARTS_MAX];
-  uint32_t first[CHARTS_MAX];
-  uint32_t count = 0;
-  for (uint32_t i = 1; chart && i < columns; i++) {
-    if (c->texts[i]) continue;
-    Extent own = extent_of(c->table, i);
-    uint32_t k = 0;
-    for (; k < count; k++) {
-      const char* unit = slt_table_column_unit(c->table, first[k]);
-      if (strcmp(unit, slt_table_column_unit(c->table, i)) != 0) continue;
-      Extent both;
-      if (!share_axis(&extents[k], &own, &both)) continue;
-      extents[k] = both;
-      break;
-    }
-    if (k == count && count < CHARTS_MAX) {
-      extents[count] = own;
-      first[count++] = i;
-    }
-    chart[i] = (k < count ? k : count - 1) + 1;
-  }
-  for (uint32_t k = 1; k <= count; k++) {
-    fprintf(c->out, "%s{\"names\":[", c->count++ ? "," : "");
-    const char* separator = "";
-    for (uint32_t i = 1; i < columns; i++) {
-      if (chart[i] != k) continue;
-      fputs(separator, c->out);
-      write_json(c->out, slt_table_column_name(c->table, i));
-      separator = ",";
-    }
-    fputs("],\"x\":null}", c->out);
-  }
-  free(chart);
-}
-
-/// The charts to begin with: the panels that were asked for, else those that the model chooses,
-/// else the quantities by unit and size.
-static void write_charts(FILE* out, const SltTable* table, const bool* texts,
-                         const RunOptions* options, const SltExperiment* experiment) {
-  Charts c = {.out = out, .table = table, .texts = texts};
-  for (uint32_t i = 0; i < options->figure.count; i++)
-    write_asked_chart(&c, options->figure.items[i].key, options->figure.items[i].value);
-  bool by_model = experiment && c.count == 0 && options->out.count == 0;
-  uint32_t own = by_model ? experiment->plot_count : 0;
-  for (uint32_t i = 0; i < own; i++)
-    write_asked_chart(&c, experiment->plot[i].name, experiment->plot[i].text);
-  if (c.count == 0) write_grouped_charts(&c);
-}
-
-// ---- data
-// -----------------------------------------------------------------------------------------
 
 static void write_columns(FILE* out, const SltTable* table, const bool* texts) {
   const char* separator = "";
@@ -433,8 +352,23 @@ static void write_kept(FILE* out, const ReportText* text) {
   }
 }
 
-static void write_data(FILE* out, Report* report, const RunSummary* summary, const SltTable* table,
-                       const RunOptions* options, const SltExperiment* experiment) {
+/// The charts to begin with, as the picture has them.
+static void write_charts(FILE* out, const Report* report) {
+  ReportText plan = {0};
+  SltWriter writer = {file_write, text_open(&plan) ? plan.file : NULL};
+  bool good = plan.file && slt_figure_write(report->figure, SLT_PLOT_JSON, false, writer) >= 0;
+  fputs(",\"figure\":", out);
+  if (good) {
+    fflush(plan.file);
+    write_kept(out, &plan);
+  } else {
+    fputs("null", out);
+  }
+  text_clear(&plan);
+}
+
+static void write_data(FILE* out, const Report* report, const RunSummary* summary,
+                       const SltTable* table) {
   uint32_t rows = slt_table_row_count(table);
   bool* texts = calloc(slt_table_column_count(table) + 1, sizeof *texts);
   if (!texts || rows < 2) {
@@ -451,9 +385,8 @@ static void write_data(FILE* out, Report* report, const RunSummary* summary, con
   fputs(",\"time\":", out);
   write_column(out, table, 0);
   write_columns(out, table, texts);
-  fputs(",\"panels\":[", out);
-  write_charts(out, table, texts, options, experiment);
-  fputs("],\"events\":[", out);
+  write_charts(out, report);
+  fputs(",\"events\":[", out);
   write_kept(out, &report->records);
   fputs("],\"story\":", out);
   write_json(out, report->story.data ? report->story.data : "");
@@ -466,19 +399,16 @@ static void write_data(FILE* out, Report* report, const RunSummary* summary, con
 
 // ---- the page -----------------------------------------------------------------------------------
 
-static void write_picture(FILE* out, const RunSummary* summary, const SltTable* table,
-                          const RunOptions* options, const SltExperiment* experiment) {
-  SltFigure* figure = figure_make(&options->figure, options->out.count ? NULL : experiment, NULL);
+static void write_picture(FILE* out, const Report* report) {
   ReportText svg = {0};
-  if (figure && text_open(&svg) && slt_figure_add(figure, table, summary->model) >= 0 &&
-      slt_figure_write(figure, SLT_PLOT_SVG, false, (SltWriter){file_write, svg.file}) >= 0) {
+  if (text_open(&svg) && slt_figure_write(report->figure, SLT_PLOT_SVG, false,
+                                          (SltWriter){file_write, svg.file}) >= 0) {
     fflush(svg.file);
     fputs("<figure class=\"static\">\n", out);
     fwrite(svg.data, 1, svg.size, out);
     fputs("</figure>\n", out);
   }
   text_clear(&svg);
-  slt_figure_free(figure);
   fputs("<div class=\"interactive\"><div id=\"chart-bar\"></div><div id=\"variables\"></div>"
         "<div id=\"charts\"></div><div id=\"bands\"></div></div>\n",
         out);
@@ -579,21 +509,6 @@ static SltStatus explain(const ReportRun* run, SltWriter writer) {
                     : slt_rules_write(run->rules, SLT_RULES_EXPLANATION, writer);
 }
 
-/// A text that names the model by its path, with the file alone: folders are nobody's business.
-static void write_without_folder(FILE* out, const char* text, size_t length, const char* path) {
-  const char* base = path_base(path);
-  size_t folder = (size_t)(base - path);
-  size_t whole = strlen(path);
-  size_t from = 0;
-  for (size_t at = 0; folder > 0 && at + whole <= length; at++) {
-    if (memcmp(text + at, path, whole) != 0) continue;
-    report_escape(out, text + from, at - from);
-    from = at + folder;
-    at = from;
-  }
-  report_escape(out, text + from, length - from);
-}
-
 static void write_structure(FILE* out, const ReportRun* run) {
   ReportText text = {0};
   if (text_open(&text) && explain(run, (SltWriter){file_write, text.file}) >= 0) {
@@ -601,7 +516,7 @@ static void write_structure(FILE* out, const ReportRun* run) {
     fputs("<h2 id=\"structure\">Structure</h2>\n<details><summary>what determines what, mode by "
           "mode</summary>\n<pre>",
           out);
-    write_without_folder(out, text.data, text.size, run->source->name);
+    write_message(out, text.data, text.size, run->source->name);
     fputs("</pre></details>\n", out);
   }
   text_clear(&text);
@@ -653,11 +568,14 @@ static void write_head(FILE* out, const ReportRun* run) {
 static void write_summary(FILE* out, Report* report, const ReportRun* run) {
   if (report->failure) {
     fputs("<h2>The run did not finish</h2>\n<pre class=\"failure\">", out);
-    write_without_folder(out, report->failure, strlen(report->failure), run->source->name);
+    write_message(out, report->failure, strlen(report->failure), run->source->name);
     fputs("</pre>\n", out);
   }
-  if (report->warnings.size) {
+  const CliNames* compiled = &run->source->warnings;
+  if (report->warnings.size || compiled->count) {
     fputs("<h2>Warnings</h2>\n", out);
+    for (uint32_t i = 0; i < compiled->count; i++)
+      write_warning(out, compiled->items[i], run->source->name);
     fwrite(report->warnings.data, 1, report->warnings.size, out);
   }
   fputs("<h2 id=\"summary\">Summary</h2>\n<pre>", out);
@@ -679,14 +597,14 @@ static void write_page(FILE* out, Report* report, const ReportRun* run) {
   fflush(report->story.file);
   fflush(report->warnings.file);
   write_head(out, run);
-  write_picture(out, run->summary, run->table, run->options, run->experiment);
+  write_picture(out, report);
   write_summary(out, report, run);
   write_events(out, report);
   write_graph(out, report);
   write_settings(out, run);
   write_structure(out, run);
   write_model(out, run->source);
-  write_data(out, report, run->summary, run->table, run->options, run->experiment);
+  write_data(out, report, run->summary, run->table);
   fputs("</body>\n</html>\n", out);
 }
 

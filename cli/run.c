@@ -218,25 +218,31 @@ static int create_recorder(Run* run) {
 }
 
 /// What a picture shows must be among the columns; say so before the run, not after it.
-static int prepare_figure(Run* run) {
-  if (!run->options.plot) return CLI_DONE;
+static int prepare_figure(Run* run, const char* option, const char* title, SltFigure** out) {
   const SltTable* table = slt_recorder_table(run->recorder);
   // columns that were asked for are what is to be seen, whatever the model would show
   const SltExperiment* panels = run->options.out.count ? NULL : &run->experiment;
-  run->figure = figure_make(&run->options.figure, panels, run->title);
-  if (!run->figure) return CLI_RUN;
-  if (slt_figure_add(run->figure, table, run->title) < 0) return out_of_memory();
-  const char* missing = slt_figure_missing(run->figure);
+  SltFigure* figure = *out = figure_make(&run->options.figure, panels, title);
+  if (!figure) return CLI_RUN;
+  if (slt_figure_add(figure, table, run->title) < 0) return out_of_memory();
+  const char* missing = slt_figure_missing(figure);
   if (!missing) return CLI_DONE;
   SltQuantity quantity;
   if (slt_sim_find(run->sim, missing, &quantity) >= 0) {
-    cli_error("--plot: `%s` is not recorded", missing);
+    cli_error("%s: `%s` is not recorded", option, missing);
     cli_hint("add it to --out");
     return CLI_USAGE;
   }
-  cli_error("--plot: the model has no `%s`", missing);
+  cli_error("%s: the model has no `%s`", option, missing);
   suggest_name(run, missing);
   return CLI_MODEL;
+}
+
+static int prepare_report(Run* run) {
+  SltFigure* figure = NULL;  // the page has a title of its own
+  int exit = prepare_figure(run, "--report", NULL, &figure);
+  bool begun = report_begin(&run->report, run->sim, run->model, figure);
+  return exit == CLI_DONE && !begun ? out_of_memory() : exit;
 }
 
 // ---- outputs ------------------------------------------------------------------------------------
@@ -421,8 +427,8 @@ static int resume(Run* run) {
 static void on_warning(void* user, const SltDiagnostic* d) {
   Run* run = user;
   progress_hide(&run->progress);
-  report_warning(&run->report, d->rendered && d->rendered[0] ? d->rendered : d->message);
-  run_warning_print(d);
+  report_warning(&run->report, &run->source, d);
+  run_warning_print(stderr, d);
 }
 
 static void append_undetermined(Run* run, const char* text) {
@@ -714,11 +720,11 @@ static int prepare(Run* run) {
   int exit = choose_times(run);
   if (exit == CLI_DONE) exit = create_sim(run);
   if (exit == CLI_DONE) exit = create_recorder(run);
-  if (exit == CLI_DONE) exit = prepare_figure(run);
-  if (exit == CLI_DONE && run->options.report &&
-      !report_begin(&run->report, run->sim, run->model)) {
-    return out_of_memory();
+  if (exit == CLI_DONE) exit = figure_check_model(&run->options.figure, run->model);
+  if (exit == CLI_DONE && run->options.plot) {
+    exit = prepare_figure(run, "--plot", run->title, &run->figure);
   }
+  if (exit == CLI_DONE && run->options.report) exit = prepare_report(run);
   if (exit == CLI_DONE) exit = resume(run);
   if (exit == CLI_DONE) exit = open_outputs(run);
   return exit == CLI_DONE ? begin_story(run) : exit;
@@ -753,7 +759,7 @@ static int run_command(bool explain, int argc, char** argv) {
   slt_recorder_free(run.recorder);
   slt_sim_free(run.sim);
   slt_model_free(run.model);
-  out_clear(&run.out);
+  cli_names_clear(&run.out);
   free(run.default_csv);
   free(run.title);
   free(run.stop_text);

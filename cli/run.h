@@ -81,9 +81,8 @@ SltStatus replay_run(const Replay* replay, SltSim* sim, SltRecorder* recorder, d
 /// Give a constant or a variable a value from the present time on.
 SltStatus replay_write(SltSim* sim, const char* name, double value);
 
-/// Patterns of --out as the names they mean (out.c); false after a message. Clear with out_clear().
+/// Patterns of --out as the names they mean (out.c); false after a message.
 bool out_expand(const SltModel* model, const CliNames* asked, CliNames* out);
-void out_clear(CliNames* out);
 /// Put expressions of --out behind the model's text, as macros; it is to be compiled anew then.
 bool out_add_macros(const SltModel* model, const CliNames* asked, ModelSource* source);
 
@@ -206,6 +205,7 @@ typedef struct Report {
   ReportText warnings;  // of the run
   SltStory* told;
   SltGraph* graph;
+  SltFigure* figure;      // its picture and charts; owned
   uint64_t count;         // of events
   uint64_t record_count;  // the first instant included
   const char* failure;    // why the run did not finish, or NULL
@@ -224,11 +224,11 @@ typedef struct ReportRun {
   const ModelSource* source;
 } ReportRun;
 
-/// False when memory is exhausted. Clear it in any case. Without a run its story is told by the
-/// caller.
-bool report_begin(Report* report, SltSim* sim, const SltModel* model);
+/// Takes the figure, which has its table or gets it before the page is made. False when memory is
+/// exhausted. Clear it in any case. Without a run its story is told by the caller.
+bool report_begin(Report* report, SltSim* sim, const SltModel* model, SltFigure* figure);
 void report_event(Report* report, const SltEvent* event);
-void report_warning(Report* report, const char* text);
+void report_warning(Report* report, const ModelSource* source, const SltDiagnostic* warning);
 /// The page as text, to be freed; NULL when memory is exhausted.
 char* report_make(Report* report, const ReportRun* run, SltStatus status, size_t* size);
 /// Write the page to options->report; returns the exit status. `status` is that of the run.

@@ -896,7 +896,8 @@ typedef enum SltPlotFormat {
   SLT_PLOT_SVG,
   SLT_PLOT_TERMINAL,
   SLT_PLOT_PNG,
-  SLT_PLOT_PDF
+  SLT_PLOT_PDF,
+  SLT_PLOT_JSON  ///< of a figure: which columns stand where, for a program that draws them itself
 } SltPlotFormat;
 
 /// Options of a picture: take them from slt_plot_options().

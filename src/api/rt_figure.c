@@ -125,6 +125,7 @@ static SltStatus draw_guarded(void* user, const PlotCanvas* canvas) {
 static SltStatus draw(const Figure* figure, SltPlotFormat format, Sink* sink, Arena* arena) {
   Drawing drawing = {figure, arena};
   if (format == SLT_PLOT_TERMINAL) return figure_text(figure, sink, arena);
+  if (format == SLT_PLOT_JSON) return figure_json(figure, sink, arena);
   return plot_on(format, draw_guarded, &drawing, sink);
 }
 

@@ -144,6 +144,7 @@ typedef struct FigureLine {
   AxisId axis;   // AXIS_Y or AXIS_Y2
   uint32_t quantity, table, colour;
   PlotDash dash;
+  Str name;  // of its column
   Str label;
   PlotRange range;  // of what is drawn of y, on its axis
 } FigureLine;
@@ -151,6 +152,7 @@ typedef struct FigureLine {
 typedef struct FigurePanel {
   const PanelWish* wish;
   FigureKeyId kind;
+  Str across;  // column of the horizontal axis; data NULL: the time
   Axis axes[AXIS_COUNT];
   FigureLine* lines;
   uint32_t line_count;
@@ -181,6 +183,7 @@ typedef struct Figure {
   double size[2];  // NaN: by itself
   FigureDensity density;
   bool dark, ascii, colour;
+  bool marks_asked, bands_asked;
 } Figure;
 
 /// Choose what is drawn. Memory comes from `arena`, which leaves through its own jump.
@@ -307,6 +310,8 @@ SltStatus plot_terminal(PlotDrawFn* draw, void* user, Sink* sink);
 SltStatus plot_on(SltPlotFormat format, PlotDrawFn* draw, void* user, Sink* sink);
 /// Text of an XML file: markup escaped; what XML 1.0 cannot hold becomes U+FFFD.
 void plot_svg_escaped(Sink* sink, Str text);
+/// The figure as data, for a program that draws it itself (figure_json.c).
+SltStatus figure_json(const Figure* figure, Sink* sink, Arena* arena);
 /// Terminal picture into a sink (figure_text.c).
 SltStatus figure_text(const Figure* figure, Sink* sink, Arena* arena);
 

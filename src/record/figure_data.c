@@ -92,7 +92,7 @@ void figure_histogram(const double* values, uint32_t count, bool log, Arena* are
 static bool event_is(const FigureEvent* event, Str word) {
   return (event->kind && str_equal(word, str_from_c(event->kind))) ||
          (event->class && str_equal(word, str_from_c(event->class))) ||
-         figure_matches(word, event->automaton) || str_equal(word, event->to);
+         figure_matches(word, event->automaton) || figure_matches(word, event->to);
 }
 
 /// Without records: where a text column changes, or to which state.
@@ -104,7 +104,7 @@ static bool row_is(const SltTable* table, uint32_t row, Str word) {
     bool state = name.length > 6 && strcmp(name.data + name.length - 6, ".state") == 0;
     Str automaton = {name.data, state ? name.length - 6 : name.length};
     Str text = {table->texts[id].data, table->texts[id].length};
-    if (str_equal(word, text) || figure_matches(word, name) || figure_matches(word, automaton)) {
+    if (figure_matches(word, text) || figure_matches(word, name) || figure_matches(word, automaton)) {
       return true;
     }
   }

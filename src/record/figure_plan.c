@@ -679,6 +679,7 @@ static void colour_lines(const Plan* plan) {
       line->colour = number % FIGURE_COLOURS;
       line->dash = dashes[round % SLT_COUNT(dashes)];
       line->points = is_dotted(plan, line);
+      line->name = plan->quantities.data[line->quantity].name;
     }
   }
 }
@@ -696,15 +697,19 @@ static void align_time(Plan* plan) {
   }
 }
 
-static Str axis_label(const Plan* plan, const FigurePanel* panel) {
+/// What the lines of a panel are drawn over, and how its axis is called.
+static void name_across(const Plan* plan, FigurePanel* panel) {
   const SltTable* table = plan->wish->tables.data[panel->lines[0].table].table;
-  if (panel->kind != FIGURE_PHASE) {
-    return str_from_c(table->columns[axis_column(plan, table)].label);
-  }
-  Str names = panel->space ? (Str){0} : panel->wish->names;
+  uint32_t column = axis_column(plan, table);
+  Str names = panel->wish->names;
   Str name = {0};
-  if (!figure_next_name(&names, &name)) return name;
-  return str_from_c(table->columns[find_column(table, name)].label);
+  if (panel->kind == FIGURE_PHASE && figure_next_name(&names, &name)) {
+    column = find_column(table, name);
+  }
+  if (panel->space || panel->kind == FIGURE_HISTOGRAM) return;
+  if (column > 0) panel->across = column_name(table, column);
+  if (!panel->axes[AXIS_X].label.data)
+    panel->axes[AXIS_X].label = str_from_c(table->columns[column].label);
 }
 
 static void plan_axes(Plan* plan) {
@@ -716,7 +721,7 @@ static void plan_axes(Plan* plan) {
       panel->axes[AXIS_X].range = panel->space->across_range;
       panel->axes[AXIS_Y].range = panel->space->up_range;
     }
-    if (!panel->axes[AXIS_X].label.data) panel->axes[AXIS_X].label = axis_label(plan, panel);
+    name_across(plan, panel);
     panel->has_time = panel->kind == FIGURE_PANEL && panel->lines[0].x == panel->lines[0].time &&
                       panel->lines[0].ordered;
     label_axis(plan, panel, AXIS_Y);
@@ -819,6 +824,8 @@ SltStatus figure_plan(const FigureWish* wish, Arena* arena, Figure* out, Str* ba
                   .size = {wish->size[0], wish->size[1]},
                   .density = wish->density,
                   .dark = wish->dark,
+                  .marks_asked = wish->marks.length > 0,
+                  .bands_asked = wish->bands.length > 0,
                   .ascii = wish->ascii,
                   .colour = wish->colour};
   *bad = (Str){0};

@@ -166,6 +166,7 @@ SltStatus plot_on(SltPlotFormat format, PlotDrawFn* draw, void* user, Sink* sink
   case SLT_PLOT_TERMINAL: return plot_terminal(draw, user, sink);
   case SLT_PLOT_PNG: return plot_cairo(draw, user, false, sink);
   case SLT_PLOT_PDF: return plot_cairo(draw, user, true, sink);
+  case SLT_PLOT_JSON:
   default: return SLT_ERR_ARGUMENT;
   }
 }

@@ -187,6 +187,13 @@ class Figures(cli_case.CliCase):
         self.fails(1, "plot", "saw.csv", "--marks", "nonsense", says=["`nonsense`", "zeno", "pump"])
         self.good("plot", "saw.csv", "--marks", "pump,pump.state,on", "-o", "m.svg")
         self.assertIn("no event is marked by zeno", self.good("plot", "saw.csv", "--marks", "zeno").out)
+        # a run knows its automata before it begins, and so does check
+        self.write("typo.lisma", "x' = 1; x(t0) = 0; state Late [x > 1] { x' = 2; } from init;\n"
+                                 "experiment { end = 2; marks = Lat; }\n")
+        for command in (["check"], ["run", "-q"], ["run", "-q", "--plot", "m.svg"]):
+            self.fails(1, *command, "typo.lisma", says=["experiment { marks }", "`Lat`", "Late"])
+        self.fails(1, "run", "-q", "typo.lisma", "--marks", "time,lat", "--plot", "m.svg", says=["--marks", "`lat`"])
+        self.good("run", "-q", "typo.lisma", "--marks", "time,La*", "--plot", "m.svg")
         self.write("log.lisma", "x' = 1; x(t0) = 1;\nexperiment { end = 1; panel = x; log = z; }\n")
         self.fails(1, "check", "log.lisma", says=["E0604", "x,y,y2"])
         self.write("other.csv", "time,T\n0,0\n1,1\n")

@@ -27,6 +27,24 @@ def numbers(text):
     return struct.unpack(f"<{len(data) // 8}d", data)
 
 
+# every setting of a picture that a page can show
+PICTURE = """h' = 0.5 - h; h(t0) = 2;
+T' = if(on > 0.5, 80, 20) - T; T(t0) = 20; on(t0) = 1;
+automaton heater {
+  state Hot [T < 40] { set on = 1; } from init, Cold;
+  state Cold [T > 60] { set on = 0; } from Hot, init;
+}
+experiment {
+  end = 60; title = "Heater & tank"; theme = dark; size = 700, 900; marks = Cold; bands = heater.state; points = h;
+  panel = h; y2 = T; xrange = 1, 50; yrange = 0, 3; y2range = "10:"; log = y2; ylabel = "level"; y2label = "warmth"; legend = none;
+  panel = T; log = x; xlabel = "seconds";
+  phase = h, T; equal = on;
+  phase = h, T, on;
+  histogram = events;
+}
+"""
+
+
 class Report(cli_case.CliCase):
     def report(self, model, *options):
         self.good("run", model, "-q", "-o", "rows.csv", "--events", "e.jsonl", "--event-rows", "all", "--report",
@@ -47,15 +65,54 @@ class Report(cli_case.CliCase):
             self.assertIn(f">{part}</h2>", page)
         self.assertEqual(re.findall(r'(?:src|href)="(?!#)', page), [], "nothing is fetched")
 
+    def charts(self, model, *options):
+        figure = self.report(model, *options)[1]["figure"]
+        return [([line["name"] for line in panel["lines"]], panel["x"]) for panel in figure["panels"]]
+
     def test_charts(self):
         """Those that are asked for, else those of the model, else by unit and size; over a quantity where it is a phase."""
         self.write("two.lisma", "a' = -a; a(t0) = 1; b' = -b; b(t0) = 1000; c = a + 0.1;\n"
                                 "experiment { end = 3; panel = a, c; phase = a, b; }\n")
-        self.assertEqual(self.report("two.lisma")[1]["panels"], [{"names": ["a", "c"], "x": None}, {"names": ["b"], "x": "a"}])
-        self.assertEqual(self.report("two.lisma", "--panel", "b", "--panel", "c")[1]["panels"],
-                         [{"names": ["b"], "x": None}, {"names": ["c"], "x": None}])
-        self.assertEqual(self.report("two.lisma", "--out", "a,b,c")[1]["panels"],
-                         [{"names": ["a", "c"], "x": None}, {"names": ["b"], "x": None}])
+        self.assertEqual(self.charts("two.lisma"), [(["a", "c"], None), (["b"], "a")])
+        self.assertEqual(self.charts("two.lisma", "--panel", "b", "--panel", "c"), [(["b"], None), (["c"], None)])
+        self.assertEqual(self.charts("two.lisma", "--out", "a,b,c"), [(["a"], None), (["b"], None), (["c"], None)])
+        self.assertEqual(self.charts("two.lisma", "--x", "a", "--panel", "b"), [(["b"], "a")])
+
+    def test_settings_of_the_picture(self):
+        """What the experiment or the options say about a picture is in the page, for its charts."""
+        self.write("all.lisma", PICTURE)
+        figure = self.report("all.lisma")[1]["figure"]
+        self.assertEqual(figure["title"], "Heater & tank")
+        self.assertTrue(figure["dark"])
+        self.assertEqual(figure["size"], [700, 900])
+        self.assertEqual(figure["bands"], ["heater.state"])
+        times = [r["t"] for r in map(json.loads, self.read("e.jsonl").splitlines()) if r["to"] == "Cold"]
+        self.assertEqual(figure["marks"], times)
+        self.assertGreater(len(times), 1)
+        first, second, plane, space, counted = figure["panels"]
+        self.assertEqual(first["lines"], [{"name": "h", "right": False, "points": True},
+                                          {"name": "T", "right": True, "points": False}])
+        self.assertEqual(first["axes"], [{"label": "time", "log": False, "from": 1, "to": 50},
+                                         {"label": "level", "log": False, "from": 0, "to": 3},
+                                         {"label": "warmth", "log": True, "from": 10, "to": None}])
+        self.assertFalse(first["legend"])
+        self.assertEqual(second["axes"][0], {"label": "seconds", "log": True, "from": None, "to": None})
+        self.assertEqual((plane["x"], plane["equal"]), ("h", True))
+        for panel in (space, counted):
+            self.assertIn("<svg", panel["svg"])
+        self.assertNotIn("svg", plane)
+        # options come behind the model
+        figure = self.report("all.lisma", "--marks", "none", "--title", "mine", "--theme", "light")[1]["figure"]
+        self.assertEqual((figure["marks"], figure["title"], figure["dark"]), ([], "mine", False))
+        # without a word: all events, all automata
+        figure = self.report("ball.lisma")[1]["figure"]
+        self.assertEqual((figure["marks"], figure["bands"], figure["title"]), (None, None, None))
+
+    def test_names_of_charts_are_checked_before_the_run(self):
+        told = self.saltus("run", "ball.lisma", "-q", "--report", "page.html", "--panel", "y,q")
+        self.assertNotEqual(told.status, 0)
+        self.assertIn("--report: the model has no `q`", told.err)
+        self.assertFalse(os.path.exists(self.path("page.html")))
 
     def test_the_head_names_the_file_without_its_folder(self):
         page, _ = self.report(os.path.join(self.folder, "ball.lisma"))
@@ -88,6 +145,27 @@ class Report(cli_case.CliCase):
         self.assertEqual(page.count("<script"), 2)
         self.assertEqual(page.count("</script>"), 2)
 
+    def test_warnings(self):
+        """Those of the compiler and those of the run, without colours and folders."""
+        folder = os.path.join(self.folder, "sub")
+        os.mkdir(folder)
+        self.write("sub/w.lisma", "include \"p.lisma\";\ny' = 1;\nexperiment { end = 1; }\n")
+        self.write("sub/p.lisma", "x' = 1; x(t0) = 0;\nstate S [1 > 2] { x' = 2; } from init;\n")
+        page, _ = self.report(os.path.join(folder, "w.lisma"))
+        self.assertEqual(page.count('class="warning"'), 2, "one of either file")
+        told = "".join(re.findall(r'<pre class="warning">(.*?)</pre>', page, re.S))
+        self.assertNotIn(self.folder, told)
+        self.assertIn("w.lisma:2:1: warning", told)
+        self.assertIn(">p.lisma:2:9: warning", f">{told}")
+        self.assertNotIn("\x1b", page)
+
+    def test_events_have_no_internal_names(self):
+        self.write("all.lisma", PICTURE)
+        page, _ = self.report("all.lisma")
+        table = re.search(r'<tr><th>time.*?</table>', page, re.S).group(0)
+        self.assertIn("if:2: true → false", table)
+        self.assertNotIn("@", table)
+
     def test_warnings_and_failures(self):
         self.write("blow.lisma", "x' = x*x; x(t0) = 1; experiment { end = 2; }\n")
         self.saltus("run", "blow.lisma", "-q", "--report", "page.html")
@@ -104,7 +182,8 @@ class Report(cli_case.CliCase):
                          "no browser")
     def test_in_a_browser(self):
         self.write("many.lisma", "x'' = -400*x; x(t0) = 1; y = x*x; experiment { end = 1000; }\n")
-        for model, options in (("ball.lisma", ()), ("many.lisma", ("--samples", "1000000"))):
+        self.write("all.lisma", PICTURE)
+        for model, options in (("ball.lisma", ()), ("all.lisma", ()), ("many.lisma", ("--samples", "1000000"))):
             _, data = self.report(model, *options)
             rows = str(len(numbers(data["time"])))
             with tempfile.TemporaryDirectory() as home:

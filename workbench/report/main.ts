@@ -3,10 +3,21 @@
 // The report of a run: the page that `saltus run --report` writes holds rows, events and explanations as data; this
 // script shows them with the charts, bands and lists of the workbench.
 import { Bands } from "../src/bands";
-import { Chart, ChartHost, Range, readTheme } from "../src/chart";
+import { Chart, ChartHost, Panel, Range, readTheme } from "../src/chart";
 import { byId, make, short } from "../src/dom";
 import { EventList } from "../src/events";
 import { EventRecord, Model, Run } from "../src/session";
+
+/** The settings of the picture (SLT_PLOT_JSON). */
+interface Figure {
+  title: string | null;
+  note: string | null;
+  size: [number | null, number | null];
+  dark: boolean;
+  marks: number[] | null; // times; null: nobody has said which
+  bands: string[] | null;
+  panels: Panel[];
+}
 
 interface Data {
   name: string;
@@ -15,8 +26,8 @@ interface Data {
   columns: { name: string; unit: string; values: string }[];
   time: string;
   timeUnit: string;
-  automata: { name: string; states: string[]; values: string }[];
-  panels: { names: string[]; x: string | null }[]; // columns of each chart, and the one they are drawn over
+  automata: { name: string; column: string; states: string[]; values: string }[];
+  figure: Figure | null; // null: there is nothing to draw
   events: EventRecord[];
   story: string;
 }
@@ -30,7 +41,9 @@ function numbers(text: string): Float64Array {
 }
 
 function makeRun(data: Data): Run {
-  const automata = data.automata.map(({ name, states }) => ({ name, states }));
+  const bands = data.figure?.bands;
+  const shown = data.automata.filter((a) => !bands || bands.includes(a.column));
+  const automata = shown.map(({ name, states }) => ({ name, states }));
   const model: Model = {
     path: data.name,
     text: "",
@@ -53,7 +66,7 @@ function makeRun(data: Data): Run {
   };
   fill(run.rows.time, numbers(data.time));
   data.columns.forEach((c, i) => fill(run.rows.columns[i], numbers(c.values)));
-  data.automata.forEach((a, i) => fill(run.rows.columns[data.columns.length + i], numbers(a.values)));
+  shown.forEach((a, i) => fill(run.rows.columns[data.columns.length + i], numbers(a.values)));
   run.events = data.events;
   for (const block of data.story.split(/\n\n/)) {
     const head = /^\n?t = ([-+0-9.e]+)/.exec(block);
@@ -70,6 +83,7 @@ class Report implements ChartHost {
   range: Range;
   cursor: number | null = null;
   kept: Run[] = [];
+  readonly marks: number[] | null;
   private charts: Chart[] = [];
   private readonly bands: Bands;
   private readonly events: EventList;
@@ -78,6 +92,7 @@ class Report implements ChartHost {
 
   constructor(readonly run: Run, private readonly data: Data) {
     this.range = { from: data.start, to: data.end };
+    this.marks = data.figure?.marks ?? null;
     this.bands = new Bands(byId("bands"), 16);
     this.events = new EventList({ select: (event) => this.show(event), goBack: () => undefined });
     document.getElementById("event-view")?.replaceChildren(this.events.element); // a run may have no events
@@ -88,7 +103,7 @@ class Report implements ChartHost {
       make("button", { id: "phase", title: "one quantity over another", click: () => this.addPhase() }, "phase view"),
       this.readout,
     );
-    for (const { names, x } of data.panels) this.addChart(names, x);
+    if (data.figure) this.begin(data.figure);
     this.listNames();
     this.events.show(run, true);
     new ResizeObserver(() => this.changed()).observe(byId("charts"));
@@ -102,8 +117,35 @@ class Report implements ChartHost {
   }
 
   private dress(): void {
-    document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    const dark = this.data.figure?.dark || matchMedia("(prefers-color-scheme: dark)").matches;
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
     this.changed();
+  }
+
+  /** The charts of the picture, as they were asked for. */
+  private begin({ title, note, size: [width, height], panels }: Figure): void {
+    const charts = byId("charts");
+    if (title) charts.before(make("p", { class: "title" }, title));
+    if (note) charts.after(make("p", {}, make("small", {}, note)));
+    if (width) charts.style.maxWidth = `${width}px`;
+    for (const panel of panels) {
+      if (panel.svg !== undefined) {
+        const picture = make("figure", { class: "picture" });
+        picture.innerHTML = panel.svg;
+        charts.append(picture);
+        continue;
+      }
+      const chart = this.addChart(panel.lines.map((line) => line.name));
+      chart.obey(panel);
+      if (height) chart.element.style.height = `${Math.max(120, height / panels.length)}px`;
+      const { from, to } = panel.axes[0];
+      if (panel.x === null) this.zoom({ from: from ?? this.range.from, to: to ?? this.range.to });
+    }
+  }
+
+  /** Room for the axis at the right, where a chart over the time has one. */
+  get right(): number {
+    return this.charts.some((chart) => chart.hasRight) ? 56 : 14;
   }
 
   private addChart(names: string[], x: string | null = null): Chart {
@@ -188,7 +230,9 @@ class Report implements ChartHost {
       this.pending = false;
       const theme = readTheme();
       this.charts.forEach((chart) => chart.measure());
-      this.charts.forEach((chart, i) => chart.draw(theme, i === this.charts.length - 1));
+      const ends = (i: number): boolean => this.charts[i + 1]?.x !== null; // of charts above each other, the lowest
+      this.charts.forEach((chart, i) => chart.draw(theme, ends(i)));
+      byId("bands").style.setProperty("--right", `${this.right + 1}px`);
       this.bands.draw(this.run, this.range, this.cursor);
       this.press();
       const unit = this.data.timeUnit ? ` ${this.data.timeUnit}` : "";

@@ -18,6 +18,24 @@ export interface Range {
   to: number;
 }
 
+/** Where an axis ends and how it counts, as far as somebody has asked for it. */
+export interface AxisWish {
+  label: string | null;
+  log: boolean;
+  from: number | null;
+  to: number | null;
+}
+
+/** A panel of a figure (SLT_PLOT_JSON): what stands over what; `svg` where it is no matter of columns. */
+export interface Panel {
+  x: string | null;
+  equal: boolean;
+  legend: boolean;
+  axes: [AxisWish, AxisWish, AxisWish]; // horizontal, left, right
+  lines: { name: string; right: boolean; points: boolean }[];
+  svg?: string;
+}
+
 interface Theme {
   text: string;
   quiet: string;
@@ -98,11 +116,62 @@ class Bars {
   }
 }
 
+/** From values to places from 0 to 1, and back. */
+class Scale {
+  from = 0;
+  to = 1;
+
+  constructor(public log = false) {}
+
+  private count(value: number): number {
+    return this.log ? Math.log10(value) : value;
+  }
+
+  place(value: number): number {
+    const from = this.count(this.from);
+    return (this.count(value) - from) / (this.count(this.to) - from);
+  }
+
+  at(place: number): number {
+    const from = this.count(this.from);
+    const value = from + place * (this.count(this.to) - from);
+    return this.log ? 10 ** value : value;
+  }
+
+  /** Around the lowest and the highest value, with a little room. */
+  fit(low: number, high: number, room: number): void {
+    if (!(low <= high)) [low, high] = [0, 1];
+    if (this.log) {
+      const least = high > 0 ? high * 1e-12 : 1e-12;
+      [this.from, this.to] = [Math.max(low, least) / 1.3, Math.max(high, least) * 1.3];
+      return;
+    }
+    // what is constant but for rounding is drawn as constant
+    const size = Math.max(Math.abs(low), Math.abs(high));
+    const pad = high - low > 1e-11 * size ? room * (high - low) : (size || 1) * 0.5;
+    [this.from, this.to] = [low - pad, high + pad];
+  }
+
+  /** What was asked for takes the place of what the data say. */
+  obey(wish: AxisWish | undefined): void {
+    const fits = (limit: number | null | undefined): limit is number => typeof limit === "number" && (!this.log || limit > 0);
+    if (fits(wish?.from)) this.from = wish.from;
+    if (fits(wish?.to)) this.to = wish.to;
+    if (!(this.from < this.to)) this.to = this.from + (Math.abs(this.from) || 1);
+  }
+
+  ticks(about: number): number[] {
+    return this.log ? logTicks(this) : levelTicks(this, about);
+  }
+}
+
 /** A quantity of a run in a chart. */
 interface Curve {
   run: Run;
   rows: Rows;
   column: number;
+  scale: Scale;
+  points: boolean;
   colour: string;
   faint: boolean;
   dash: number[];
@@ -117,6 +186,10 @@ export interface ChartHost {
   run: Run | null;
   kept: Run[];
   readonly measured?: Measured | null;
+  /** Times of the events that are marked; null: all events are. */
+  readonly marks?: number[] | null;
+  /** Room at the right of all charts, so that instants stand above each other. */
+  readonly right?: number;
   colour(name: string): string;
   zoom(range: Range): void;
   setCursor(t: number | null): void;
@@ -134,12 +207,15 @@ export interface ChartHost {
 export class Chart {
   readonly element: HTMLElement;
   readonly canvas = make("canvas", { tabindex: 0, role: "img" });
+  private readonly labels = make("div", { class: "labels" });
   private readonly legend = make("div", { class: "legend" });
   private readonly controls = make("div", { class: "chart-controls" });
   names: string[];
   x: string | null = null; // null: the time
-  log = false;
-  y: Range = { from: 0, to: 1 };
+  readonly y = new Scale();
+  private readonly y2 = new Scale();
+  private readonly across = new Scale();
+  private wish: Panel | null = null;
   private width = 0;
   private height = 0;
   private inSight = true;
@@ -150,12 +226,43 @@ export class Chart {
     private readonly removed: (chart: Chart) => void,
   ) {
     this.names = names;
-    this.element = make("section", { class: "chart" }, make("header", {}, this.legend, this.controls), this.canvas);
+    this.element = make("section", { class: "chart" }, make("header", {}, this.labels, this.legend, this.controls), this.canvas);
     this.listen();
     this.describe();
   }
 
   // ---- what it shows -----------------------------------------------------------------------------
+
+  get log(): boolean {
+    return this.y.log;
+  }
+
+  set log(on: boolean) {
+    this.y.log = on;
+  }
+
+  /** Look as somebody has asked for. */
+  obey(wish: Panel): void {
+    this.wish = wish;
+    this.x = wish.x;
+    [this.across.log, this.y.log, this.y2.log] = wish.axes.map((axis) => axis.log);
+    this.element.classList.toggle("phase", this.x !== null);
+    this.legend.classList.toggle("away", !wish.legend);
+    this.describe();
+  }
+
+  /** Whether some of its quantities have an axis of their own. */
+  get hasRight(): boolean {
+    return this.names.some((name) => this.line(name)?.right);
+  }
+
+  private line(name: string): Panel["lines"][number] | undefined {
+    return this.wish?.lines.find((line) => line.name === name);
+  }
+
+  private scaleOf(name: string): Scale {
+    return this.line(name)?.right ? this.y2 : this.y;
+  }
 
   add(name: string): void {
     if (!this.names.includes(name)) this.names.push(name);
@@ -174,6 +281,11 @@ export class Chart {
 
   /** The legend and the controls. */
   describe(): void {
+    const label = (axis: number): HTMLElement | null => {
+      const text = this.wish?.axes[axis].label;
+      return text ? make("span", { class: "axis" }, axis === 2 ? `${text} →` : text) : null;
+    };
+    this.labels.replaceChildren(...[label(1), label(2)].filter((element) => element !== null));
     this.legend.replaceChildren(
       ...this.names.map((name) => {
         const unit = this.host.run?.quantities.find((q) => q.name === name)?.unit;
@@ -181,7 +293,7 @@ export class Chart {
           "button",
           { class: "chip", title: say("remove"), click: () => this.remove(name), "data-name": name },
           make("i", { style: `background:${this.host.colour(name)}` }),
-          make("span", {}, labelOf(name)),
+          make("span", {}, this.line(name)?.right ? `${labelOf(name)} →` : labelOf(name)),
           make("b", { class: "value" }),
           unit ? make("small", {}, unit) : null,
         );
@@ -194,6 +306,8 @@ export class Chart {
     }
     select.addEventListener("change", () => {
       this.x = select.value || null;
+      this.across.log = false;
+      if (this.wish) this.wish.axes[0] = { label: null, log: false, from: null, to: null };
       this.host.rearranged?.();
       this.host.changed();
     });
@@ -219,7 +333,8 @@ export class Chart {
       for (const name of this.names) {
         const column = run.column(name);
         if (column < 0) continue;
-        curves.push({ run, rows: this.rowsOf(run), column, colour: this.host.colour(name), faint, dash });
+        const [scale, points] = [this.scaleOf(name), this.line(name)?.points ?? false];
+        curves.push({ run, rows: this.rowsOf(run), column, scale, points, colour: this.host.colour(name), faint, dash });
       }
     };
     this.host.kept.forEach((run, i) => {
@@ -245,50 +360,90 @@ export class Chart {
     if (!rows || column < 0) return places;
     const [begin, end] = [Math.max(0, rows.find(this.host.range.from) - 1), Math.min(rows.length, rows.find(this.host.range.to, true) + 1)];
     for (let i = begin; i < end; i++) {
-      places.x.push(this.px(rows.time.values[i], this.host.range));
-      places.y.push(this.py(rows.columns[column].values[i]));
+      places.x.push(this.px(rows.time.values[i]));
+      places.y.push(this.py(rows.columns[column].values[i], this.scaleOf(name)));
     }
     return places;
   }
 
   // ---- drawing -----------------------------------------------------------------------------------
 
-  private px(t: number, range: Range): number {
-    return LEFT + ((t - range.from) / (range.to - range.from)) * (this.width - LEFT - RIGHT);
+  private get inner(): number {
+    return this.width - LEFT - (this.host.right ?? RIGHT);
   }
 
-  private py(value: number): number {
+  private px(t: number): number {
+    return LEFT + this.across.place(t) * this.inner;
+  }
+
+  private py(value: number, scale: Scale): number {
     const inner = this.height - TOP - BOTTOM;
-    const scale = this.log ? Math.log10 : (v: number): number => v;
-    const from = scale(this.y.from);
-    return TOP + inner - ((scale(value) - from) / (scale(this.y.to) - from)) * inner;
+    return TOP + inner - scale.place(value) * inner;
   }
 
-  /** Choose the vertical axis so that everything in the range is seen. */
+  /** Choose the vertical axes so that everything in the range is seen, as far as nobody has asked for something else. */
   private fit(curves: Curve[], range: Range): void {
+    for (const [axis, scale] of [[1, this.y], [2, this.y2]] as const) {
+      let low = Infinity;
+      let high = -Infinity;
+      for (const curve of curves) {
+        if (curve.scale !== scale) continue;
+        const begin = this.x === null ? Math.max(0, curve.rows.find(range.from) - 1) : curve.rows.find(range.from);
+        const end = Math.min(curve.rows.length, curve.rows.find(range.to, true) + (this.x === null ? 1 : 0));
+        const [l, h] = curve.rows.columns[curve.column].extremes(begin, end);
+        if (l < low) low = l;
+        if (h > high) high = h;
+      }
+      for (const [, value, name] of this.pointsIn(range)) {
+        if (this.scaleOf(name) !== scale) continue;
+        low = Math.min(low, value);
+        high = Math.max(high, value);
+      }
+      scale.fit(low, high, 0.06);
+      scale.obey(this.wish?.axes[axis]);
+    }
+  }
+
+  /** The time that all charts share. */
+  private time(): Scale {
+    const { from, to } = this.host.range;
+    const rows = this.host.run?.rows;
+    // a logarithmic time has no place for its start
+    const first = this.across.log && !(from > 0) && rows ? rows.time.values[rows.find(0, true)] : from;
+    this.across.from = this.across.log && !(first > 0 && first < to) ? to * 1e-6 : first;
+    this.across.to = to;
+    return this.across;
+  }
+
+  /** The horizontal axis: the time, or another quantity. */
+  private fitAcross(curves: Curve[]): void {
+    if (this.x === null) {
+      this.time();
+      return;
+    }
     let low = Infinity;
     let high = -Infinity;
-    for (const curve of curves) {
-      const begin = this.x === null ? Math.max(0, curve.rows.find(range.from) - 1) : curve.rows.find(range.from);
-      const end = Math.min(curve.rows.length, curve.rows.find(range.to, true) + (this.x === null ? 1 : 0));
-      const [l, h] = curve.rows.columns[curve.column].extremes(begin, end);
+    for (const { rows, run } of curves) {
+      const column = run.column(this.x);
+      if (column < 0) continue;
+      const [l, h] = rows.columns[column].extremes(rows.find(this.host.range.from), rows.find(this.host.range.to, true));
       if (l < low) low = l;
       if (h > high) high = h;
     }
-    for (const [, value] of this.pointsIn(range)) {
-      low = Math.min(low, value);
-      high = Math.max(high, value);
+    this.across.fit(low, high, 0.04);
+    this.across.obey(this.wish?.axes[0]);
+    if (this.wish?.equal) this.equalize();
+  }
+
+  /** One scale on both axes: the one that has room gets more of it. */
+  private equalize(): void {
+    if (this.across.log || this.y.log) return;
+    const sizes: [Scale, number][] = [[this.across, this.inner], [this.y, this.height - TOP - BOTTOM]];
+    const unit = Math.max(...sizes.map(([scale, size]) => (scale.to - scale.from) / size));
+    for (const [scale, size] of sizes) {
+      const middle = (scale.from + scale.to) / 2;
+      [scale.from, scale.to] = [middle - (unit * size) / 2, middle + (unit * size) / 2];
     }
-    if (!(low <= high)) [low, high] = [0, 1];
-    if (this.log) {
-      const least = high > 0 ? high * 1e-12 : 1e-12;
-      this.y = { from: Math.max(low, least) / 1.3, to: Math.max(high, least) * 1.3 };
-      return;
-    }
-    // what is constant but for rounding is drawn as constant
-    const size = Math.max(Math.abs(low), Math.abs(high));
-    const pad = high - low > 1e-11 * size ? 0.06 * (high - low) : (size || 1) * 0.5;
-    this.y = { from: low - pad, to: high + pad };
   }
 
   /** Ask the browser for its size: for all charts before any is drawn, or the page is laid out anew for each of them. `window`: what
@@ -313,24 +468,26 @@ export class Chart {
     context.clearRect(0, 0, this.width, this.height);
     const curves = this.curves();
     this.fit(curves, this.host.range);
-    const across = this.x === null ? this.host.range : this.fitAcross(curves);
-    this.drawAxes(context, theme, across, last || this.x !== null);
+    this.fitAcross(curves);
+    this.drawAxes(context, theme, last || this.x !== null);
     context.save();
     context.beginPath();
-    context.rect(LEFT, TOP - 2, this.width - LEFT - RIGHT, this.height - TOP - BOTTOM + 4);
+    context.rect(LEFT, TOP - 2, this.inner, this.height - TOP - BOTTOM + 4);
     context.clip();
+    if (this.x === null) this.drawMarkedTimes(context, theme);
     for (const curve of curves) {
       context.globalAlpha = curve.faint ? 0.6 : 1;
       context.setLineDash(curve.dash);
-      if (this.x === null) this.drawCurve(context, curve, across);
-      else this.drawPath(context, curve, across);
+      if (curve.points) this.drawRowsAsPoints(context, curve);
+      else if (this.x === null) this.drawCurve(context, curve, this.host.range);
+      else this.drawPath(context, curve);
     }
     context.globalAlpha = 1;
     context.setLineDash([]);
-    this.drawPoints(context, theme, across);
+    this.drawPoints(context, theme, this.host.range);
     context.restore();
-    if (this.x === null) this.drawMarks(context, theme, across);
-    this.drawCursor(context, theme, across);
+    if (this.x === null) this.drawMarks(context, theme, this.host.range);
+    this.drawCursor(context, theme);
     this.showValues();
   }
 
@@ -350,7 +507,7 @@ export class Chart {
     context.lineWidth = 1.4;
     for (const [t, value, name] of this.pointsIn(range)) {
       context.beginPath();
-      context.arc(this.px(t, range), this.py(value), 3, 0, 2 * Math.PI);
+      context.arc(this.px(t), this.py(value, this.scaleOf(name)), 3, 0, 2 * Math.PI);
       context.fillStyle = theme.ground;
       context.fill();
       context.strokeStyle = this.host.colour(name);
@@ -358,67 +515,65 @@ export class Chart {
     }
   }
 
-  private fitAcross(curves: Curve[]): Range {
-    let low = Infinity;
-    let high = -Infinity;
-    for (const { rows, run } of curves) {
-      const column = run.column(this.x ?? "");
-      if (column < 0) continue;
-      const [l, h] = rows.columns[column].extremes(rows.find(this.host.range.from), rows.find(this.host.range.to, true));
-      if (l < low) low = l;
-      if (h > high) high = h;
-    }
-    if (!(low <= high)) return { from: 0, to: 1 };
-    const size = Math.max(Math.abs(low), Math.abs(high));
-    const pad = high - low > 1e-11 * size ? 0.04 * (high - low) : (size || 1) * 0.5;
-    return { from: low - pad, to: high + pad };
-  }
-
-  private drawAxes(context: CanvasRenderingContext2D, theme: Theme, across: Range, labels: boolean): void {
-    const bottom = this.height - BOTTOM;
+  private drawAxes(context: CanvasRenderingContext2D, theme: Theme, labels: boolean): void {
+    const [bottom, right] = [this.height - BOTTOM, LEFT + this.inner];
     context.font = "11px system-ui, sans-serif";
     context.strokeStyle = theme.line;
     context.fillStyle = theme.quiet;
     context.lineWidth = 1;
-    context.textAlign = "right";
     context.textBaseline = "middle";
-    const levels = this.log ? logTicks(this.y) : levelTicks(this.y, this.height / 34);
     context.beginPath();
-    for (const value of levels) {
-      const y = Math.round(this.py(value)) + 0.5;
-      if (y < TOP - 1 || y > bottom + 1) continue;
-      context.moveTo(LEFT, y);
-      context.lineTo(this.width - RIGHT, y);
-      context.fillText(tickText(value, levels), LEFT - 7, y);
+    for (const scale of this.hasRight ? [this.y, this.y2] : [this.y]) {
+      const levels = scale.ticks(this.height / 34);
+      context.textAlign = scale === this.y ? "right" : "left";
+      for (const value of levels) {
+        const y = Math.round(this.py(value, scale)) + 0.5;
+        if (y < TOP - 1 || y > bottom + 1) continue;
+        context.moveTo(scale === this.y ? LEFT : right, y);
+        context.lineTo(scale === this.y ? right : right + 4, y);
+        context.fillText(tickText(value, levels), scale === this.y ? LEFT - 7 : right + 7, y);
+      }
     }
     context.textAlign = "center";
     context.textBaseline = "top";
-    const times = ticks(across.from, across.to, (this.width - LEFT - RIGHT) / 90);
-    for (const t of times) {
-      const x = Math.round(this.px(t, across)) + 0.5;
+    const places = this.across.log ? logTicks(this.across) : ticks(this.across.from, this.across.to, this.inner / 90);
+    for (const t of places) {
+      const x = Math.round(this.px(t)) + 0.5;
+      if (x < LEFT || x > right + 1) continue;
       context.moveTo(x, TOP);
       context.lineTo(x, bottom);
       if (!labels) continue;
-      const text = tickText(t, times);
+      const text = tickText(t, places);
       const half = context.measureText(text).width / 2;
       context.fillText(text, Math.min(x, this.width - half - 1), bottom + 10);
     }
     context.stroke();
-    if (this.x === null) return;
+    if (labels) this.labelAcross(context, theme, right, bottom);
+  }
+
+  /** What the horizontal axis shows, inside of the chart and over whatever runs there. */
+  private labelAcross(context: CanvasRenderingContext2D, theme: Theme, right: number, bottom: number): void {
     const unit = this.host.run?.quantities.find((q) => q.name === this.x)?.unit;
+    const text = this.wish?.axes[0].label ?? (this.x === null ? "" : unit ? `${this.x} [${unit}]` : this.x);
+    if (!text) return;
+    const width = context.measureText(text).width;
+    context.fillStyle = theme.ground;
+    context.fillRect(right - width - 8, bottom - 17, width + 8, 16);
+    context.fillStyle = theme.quiet;
     context.textAlign = "right";
-    context.fillText(unit ? `${this.x}, ${unit}` : this.x, this.width - RIGHT - 4, bottom - 14);
+    context.fillText(text, right - 4, bottom - 14);
   }
 
   private drawCurve(context: CanvasRenderingContext2D, curve: Curve, range: Range): void {
-    const inner = this.width - LEFT - RIGHT;
+    const inner = Math.floor(this.inner);
     const begin = Math.max(0, curve.rows.find(range.from) - 1);
     const end = Math.min(curve.rows.length, curve.rows.find(range.to, true) + 1);
     context.strokeStyle = context.fillStyle = curve.colour;
     context.lineWidth = 1.6;
     context.lineJoin = "round";
-    if (end - begin > 12 * inner || (end - begin > inner && this.isWild(curve, begin, end))) this.drawEnvelope(context, curve, range, inner);
-    else this.drawRows(context, curve, range, begin, end);
+    const many = end - begin > 12 * inner || (end - begin > inner && this.isWild(curve, begin, end));
+    if (many && !this.across.log) this.drawEnvelope(context, curve, range, inner);
+    else this.drawRows(context, curve, begin, end);
   }
 
   /** Whether a line through the rows would go up and down all the time: browsers take some ten milliseconds for such a line. */
@@ -426,14 +581,14 @@ export class Chart {
     const values = curve.rows.columns[curve.column].values;
     let travel = 0;
     for (let i = begin + 1; i < end; i++) {
-      const by = Math.abs(this.py(values[i]) - this.py(values[i - 1]));
+      const by = Math.abs(this.py(values[i], curve.scale) - this.py(values[i - 1], curve.scale));
       if (by > 0) travel += by;
     }
     return travel > 20 * this.width;
   }
 
   /** Each row in its place. A jump is a thin broken line. */
-  private drawRows(context: CanvasRenderingContext2D, curve: Curve, range: Range, begin: number, end: number): void {
+  private drawRows(context: CanvasRenderingContext2D, curve: Curve, begin: number, end: number): void {
     const time = curve.rows.time.values;
     const values = curve.rows.columns[curve.column].values;
     const jumps: [number, number, number][] = [];
@@ -441,14 +596,14 @@ export class Chart {
     context.beginPath();
     for (let i = begin; i < end; i++) {
       const value = values[i];
-      if (Number.isNaN(value)) {
+      const x = this.px(time[i]);
+      const y = this.py(value, curve.scale);
+      if (!Number.isFinite(x) || !Number.isFinite(y)) {
         drawn = false;
         continue;
       }
-      const x = this.px(time[i], range);
-      const y = this.py(value);
       const jumped = drawn && time[i] === time[i - 1] && value !== values[i - 1];
-      if (jumped) jumps.push([x, this.py(values[i - 1]), y]);
+      if (jumped) jumps.push([x, this.py(values[i - 1], curve.scale), y]);
       if (drawn && !jumped) context.lineTo(x, y);
       else context.moveTo(x, y);
       drawn = true;
@@ -478,7 +633,7 @@ export class Chart {
     for (let x = 0; x < inner; x++) {
       const low = extremes[2 * x];
       if (Number.isNaN(low)) continue;
-      let [highest, lowest] = [this.py(extremes[2 * x + 1]), this.py(low)];
+      let [highest, lowest] = [this.py(extremes[2 * x + 1], curve.scale), this.py(low, curve.scale)];
       if (lowest - highest < 1) highest = (highest + lowest - 1) / 2;
       highest = Math.round(highest);
       lowest = Math.max(Math.round(lowest), highest + 1);
@@ -508,7 +663,7 @@ export class Chart {
 
   /** Over another quantity: points that would fall onto the one before are left out, and of many points those on pixels
    * that have one. Short paths are drawn one by one: a browser takes very long for one that crosses itself a lot. */
-  private drawPath(context: CanvasRenderingContext2D, curve: Curve, across: Range): void {
+  private drawPath(context: CanvasRenderingContext2D, curve: Curve): void {
     const column = curve.run.column(this.x ?? "");
     if (column < 0) return;
     const xs = curve.rows.columns[column].values;
@@ -525,9 +680,9 @@ export class Chart {
     let pieces = 0;
     const taken = end - begin > 20_000 ? new Uint8Array(this.width * this.height) : null;
     for (let i = begin; i < end; i++) {
-      const x = this.px(xs[i], across);
-      const y = this.py(ys[i]);
-      if (Number.isNaN(x) || Number.isNaN(y)) {
+      const x = this.px(xs[i]);
+      const y = this.py(ys[i], curve.scale);
+      if (!Number.isFinite(x) || !Number.isFinite(y)) {
         drawn = false;
         continue;
       }
@@ -553,19 +708,56 @@ export class Chart {
     context.stroke();
   }
 
+  /** A point for each row; of those on one pixel, one. */
+  private drawRowsAsPoints(context: CanvasRenderingContext2D, curve: Curve): void {
+    const { rows, scale } = curve;
+    const xs = this.x === null ? rows.time.values : rows.columns[curve.run.column(this.x)].values;
+    const ys = rows.columns[curve.column].values;
+    context.fillStyle = curve.colour;
+    let last = NaN;
+    for (let i = rows.find(this.host.range.from); i < rows.find(this.host.range.to, true); i++) {
+      const [x, y] = [this.px(xs[i]), this.py(ys[i], scale)];
+      const pixel = Math.round(x) * 65536 + Math.round(y);
+      if (!Number.isFinite(pixel) || pixel === last) continue;
+      last = pixel;
+      context.beginPath();
+      context.arc(x, y, 2.5, 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+
+  /** The events that somebody wants to see, as lines. */
+  private drawMarkedTimes(context: CanvasRenderingContext2D, theme: Theme): void {
+    let last = NaN;
+    context.strokeStyle = theme.quiet;
+    context.lineWidth = 1;
+    context.setLineDash([1, 3]);
+    context.beginPath();
+    for (const t of this.host.marks ?? []) {
+      const x = Math.round(this.px(t)) + 0.5;
+      if (x === last || !(x >= LEFT && x <= LEFT + this.inner)) continue;
+      last = x;
+      context.moveTo(x, TOP);
+      context.lineTo(x, this.height - BOTTOM);
+    }
+    context.stroke();
+    context.setLineDash([]);
+  }
+
   /** Events as ticks on the axis; where several share a pixel the tick is higher. */
   private drawMarks(context: CanvasRenderingContext2D, theme: Theme, range: Range): void {
     const run = this.host.run;
     if (!run) return;
     const bottom = this.height - BOTTOM;
-    for (const [x, count] of eventColumns(run, range, this.width - LEFT - RIGHT)) {
+    const marked = this.host.marks?.map((t) => ({ t, kind: "" }));
+    for (const [x, count] of eventColumns(marked ?? run.events, range, this.inner, (t) => this.px(t) - LEFT)) {
       const height = Math.min(8, 4 + Math.log2(count));
       context.fillStyle = theme.event;
       context.fillRect(LEFT + x, bottom + 1, 1.5, height);
     }
     for (const change of run.changes) {
       if (change.t < range.from || change.t > range.to) continue;
-      const x = this.px(change.t, range);
+      const x = this.px(change.t);
       context.fillStyle = theme.text;
       context.beginPath();
       context.moveTo(x - 4, bottom + 9);
@@ -575,12 +767,12 @@ export class Chart {
     }
   }
 
-  private drawCursor(context: CanvasRenderingContext2D, theme: Theme, across: Range): void {
+  private drawCursor(context: CanvasRenderingContext2D, theme: Theme): void {
     const t = this.host.cursor;
     const run = this.host.run;
     if (t === null || !run || run.rows.length === 0) return;
     const rows = this.rowsOf(run);
-    let x = this.px(t, across);
+    let x = this.px(t);
     if (this.x === null) {
       context.strokeStyle = theme.quiet;
       context.lineWidth = 1;
@@ -590,11 +782,11 @@ export class Chart {
       context.lineTo(Math.round(x) + 0.5, this.height - BOTTOM);
       context.stroke();
     } else {
-      x = this.px(rows.valueAt(run.column(this.x), t), across);
+      x = this.px(rows.valueAt(run.column(this.x), t));
     }
     for (const name of this.names) {
       const column = run.column(name);
-      const y = column < 0 ? NaN : this.py(rows.valueAt(column, t));
+      const y = column < 0 ? NaN : this.py(rows.valueAt(column, t), this.scaleOf(name));
       if (Number.isNaN(y) || Number.isNaN(x) || x < LEFT) continue;
       context.fillStyle = theme.ground;
       context.strokeStyle = this.host.colour(name);
@@ -623,39 +815,46 @@ export class Chart {
 
   /** The time under a place of the canvas. */
   private timeAt(x: number): number {
-    const { from, to } = this.host.range;
-    return from + ((x - LEFT) / (this.width - LEFT - RIGHT)) * (to - from);
+    return this.time().at((x - LEFT) / this.inner);
   }
 
   private scaleBy(factor: number, around: number): void {
-    const { from, to } = this.host.range;
-    this.host.zoom({ from: around - (around - from) * factor, to: around + (to - around) * factor });
+    if (this.x !== null) {
+      const { from, to } = this.host.range;
+      this.host.zoom({ from: around - (around - from) * factor, to: around + (to - around) * factor });
+      return;
+    }
+    const time = this.time();
+    const middle = time.place(around);
+    this.host.zoom({ from: time.at(middle - middle * factor), to: time.at(middle + (1 - middle) * factor) });
+  }
+
+  /** Move the range by a part of it. */
+  private pan(by: number): void {
+    if (this.x === null) this.host.zoom({ from: this.time().at(by), to: this.time().at(1 + by) });
   }
 
   private listen(): void {
     const canvas = this.canvas;
-    let grabbed: { x: number; range: Range; moved: boolean } | null = null;
+    let grabbed: { x: number; last: number; moved: boolean } | null = null;
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
       if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-        const { from, to } = this.host.range;
-        const by = ((event.deltaX || event.deltaY) / this.width) * (to - from);
-        this.host.zoom({ from: from + by, to: to + by });
+        this.pan((event.deltaX || event.deltaY) / this.width);
       } else {
         this.scaleBy(Math.exp(event.deltaY * 0.0015), this.timeAt(event.offsetX));
       }
     }, { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
-      grabbed = { x: event.offsetX, range: { ...this.host.range }, moved: false };
+      grabbed = { x: event.offsetX, last: event.offsetX, moved: false };
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
       if (grabbed && Math.abs(event.offsetX - grabbed.x) > 3) grabbed.moved = true;
       if (grabbed?.moved && this.x === null) {
-        const { from, to } = grabbed.range;
-        const by = ((grabbed.x - event.offsetX) / (this.width - LEFT - RIGHT)) * (to - from);
-        this.host.zoom({ from: from + by, to: to + by });
+        this.pan((grabbed.last - event.offsetX) / this.inner);
+        grabbed.last = event.offsetX;
       } else if (this.x === null) {
         this.host.setCursor(this.timeAt(event.offsetX));
       }
@@ -725,19 +924,21 @@ function levelTicks(range: Range, about: number): number[] {
   return levels;
 }
 
+/** Powers of ten; between few of them 2 and 5 times these, in a range without any round steps. */
 function logTicks(range: Range): number[] {
-  const result: number[] = [];
   const first = Math.floor(Math.log10(range.from));
   const last = Math.ceil(Math.log10(range.to));
   const every = Math.max(1, Math.ceil((last - first) / 8));
-  for (let k = first; k <= last; k += every) result.push(10 ** k);
-  return result;
+  const factors = last - first > 3 ? [1] : [1, 2, 5];
+  const result: number[] = [];
+  for (let k = first; k <= last; k += every) result.push(...factors.map((f) => f * 10 ** k));
+  const seen = result.filter((value) => value >= range.from && value <= range.to);
+  return seen.length > 1 ? seen : levelTicks(range, 4);
 }
 
 /** Pixel columns that have events, and how many: all events of the range are among them. */
-export function eventColumns(run: Run, range: Range, width: number): [number, number][] {
+export function eventColumns(events: { t: number; kind: string }[], range: Range, width: number, place: (t: number) => number): [number, number][] {
   const result: [number, number][] = [];
-  const events = run.events;
   let low = 0;
   let high = events.length;
   while (low < high) {
@@ -747,7 +948,7 @@ export function eventColumns(run: Run, range: Range, width: number): [number, nu
   }
   for (let i = low; i < events.length && events[i].t <= range.to; i++) {
     if (events[i].kind === "initial") continue;
-    const x = Math.min(width - 1, Math.floor(((events[i].t - range.from) / (range.to - range.from)) * width));
+    const x = Math.max(0, Math.min(width - 1, Math.floor(place(events[i].t))));
     const last = result[result.length - 1];
     if (last && last[0] === x) last[1]++;
     else result.push([x, 1]);

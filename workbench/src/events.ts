@@ -21,10 +21,15 @@ const CLASSES: Record<string, string> = {
   boundary: "its own flow leaves this mode at once", sliding: "the motion goes on along a boundary",
 };
 
+/** The name of an automaton: one that stands for a place of the model is called by its line, one of a rule table by its own part. */
+function automatonText(name: string): string {
+  return name.replace(/@(\d+):\d+/g, ":$1").replace(/@.*/, "");
+}
+
 /** What happened, in a few words. */
 export function eventText(event: EventRecord): string {
   if (event.automaton && event.from && event.to) {
-    const where = event.automaton === "main" ? "" : `${event.automaton}: `;
+    const where = event.automaton === "main" ? "" : `${automatonText(event.automaton)}: `;
     return `${where}${event.from} → ${event.to}`;
   }
   return event.text ? `${event.kind}: ${event.text}` : event.kind;

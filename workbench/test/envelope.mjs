@@ -95,7 +95,7 @@ const events = Array.from({ length: 20000 }, () => ({ kind: "state", t: next() *
 for (let i = 0; i < 300; i++) {
   const from = next();
   const range = { from, to: from + (1 - from) * next() + 1e-9 };
-  const seen = eventColumns({ events }, range, 700).reduce((sum, [, n]) => sum + n, 0);
+  const seen = eventColumns(events, range, 700, (t) => (700 * (t - range.from)) / (range.to - range.from)).reduce((sum, [, n]) => sum + n, 0);
   assert.equal(seen, events.filter((e) => e.t >= range.from && e.t <= range.to).length);
 }
 

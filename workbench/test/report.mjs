@@ -32,6 +32,21 @@ const ink = () => page.evaluate(() => {
 });
 assert.ok(await ink() > 1000, "a curve is drawn");
 
+// the charts are those of the picture, as it was asked for
+const figure = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).figure);
+assert.equal(first, figure.panels.filter((panel) => panel.svg === undefined).length);
+assert.equal(await page.locator("#charts .picture svg").count(), figure.panels.length - first);
+assert.equal(await page.locator("p.title").count(), figure.title ? 1 : 0);
+if (figure.dark) assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+const asked = figure.panels[0].axes;
+if (asked[0].to !== null) assert.deepEqual(await range(), { from: asked[0].from, to: asked[0].to });
+const shown = await page.evaluate(() => ({ ...window.report.charts[0].y }));
+if (asked[1].to !== null) assert.deepEqual([shown.from, shown.to], [asked[1].from, asked[1].to]);
+if (figure.bands) assert.equal(await page.locator("#bands .band").count(), figure.bands.length);
+assert.equal(await page.locator("#charts .chart").first().locator(".legend").isVisible(), figure.panels[0].legend);
+await page.locator("#whole").click();
+await frame();
+
 // zoom, pan, whole run
 const box = await page.locator("#charts canvas").first().boundingBox();
 const whole = await range();
