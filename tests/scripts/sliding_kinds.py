@@ -251,6 +251,31 @@ class Kinds(cli_case.CliCase):
                 exact = self.pushed(level, 0.4 * level, peak[i], at[i], width, 100.0)
                 self.assertAlmostEqual(row[f"x_{i}"], exact, delta=2e-3 * (exact + 1e-3), msg=f"{blocks}: {i}")
 
+    def test_rocking_blocks_come_to_rest_and_rock_again(self):
+        # impacts on both sides of th = 0 accumulate; the reference integrates with small steps
+        spellings = (
+            "w' = -4*c*sin(0.2*sign(th) - th/c) + d; automaton a { state u [th > 0] { set w = 0.9*w; } from v;"
+            " state v [th < 0] { set w = 0.9*w; } from init, u; }",
+            "w' = -4*c*sin(0.2*s - th/c) + d; s(t0) = 1; automaton a { state u [th > 0] { set w = 0.9*w, s = 1; } from v;"
+            " state v [th < 0] { set w = 0.9*w, s = -1; } from init, u; }",
+            "w' = -4*c*sin(0.2 - th/c) + d; automaton a {"
+            " state u [th > 0] { w' = -4*c*sin(0.2 - th/c) + d; set w = 0.9*w; } from v;"
+            " state v [th < 0] { w' = -4*c*sin(-0.2 - th/c) + d; set w = 0.9*w; } from init, u; }")
+        for force, end in ((0.5, 0.0), (1.5, 4.72858)):
+            for c in FACTORS:
+                for spelling in spellings:
+                    text = (f"const c = {number(c)}; th' = w; th(t0) = 0.1*c; w(t0) = 0;"
+                            f" d = if(time > 12, {force}*c*sin(3*(time - 12)), 0); {spelling}")
+                    row, _, _, _ = self.run_text(text, 16)
+                    self.assertAlmostEqual(row["th"] / c, end, 3, text)
+
+    def test_a_motion_at_rest_stays_there_beside_impacts_of_others(self):
+        text = ("x' = v; v' = -sign(x) - 0.5*sign(v); x(t0) = 1; v(t0) = 0; th' = w; th(t0) = 0.17; w(t0) = 0;"
+                " w' = -4*sin(0.2*sign(th) - th); automaton a { state u [th > 0] { set w = 0.9*w; } from d;"
+                " state d [th < 0] { set w = 0.9*w; } from init, u; }")
+        _, _, records, _ = self.run_text(text, 9.5)
+        self.assertEqual(len([r for r in records if r["kind"] == "slide-in"]), 1)
+
     def test_relays_that_read_their_own_output_are_contradictions(self):
         # neither position is consistent between e = -c and e = c, whatever the form; the other sign is hysteresis
         for c in FACTORS:

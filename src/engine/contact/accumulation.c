@@ -367,12 +367,16 @@ SltStatus eng_zeno_conclude(EngSim* sim) {
   uint32_t automaton = sim->model->transitions[i].automaton;
   const EngAccumulation* times = &sim->contact.accumulations[i];
   if (!eng_contact_holds_automaton(sim, automaton)) {
-    // an impact may wait for what comes to rest beside it
-    bool impact = sim->contact.accumulating_impact;
-    if (impact && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) return SLT_OK;
+    // an impact may wait for what comes to rest beside it, and what comes to rest between two
+    // boundaries slides there once its speed is below the tolerances
+    bool flat = crossing_slope(sim) < 0.5 * sim->core.contact.slope;
+    bool rests = sim->contact.accumulating_impact || flat || moves_states(sim, automaton);
+    if (rests && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) {
+      eng_atoms_separate(sim, &sim->model->transitions[i].guard);
+      return SLT_OK;
+    }
     if (sim->options.zeno != SLT_ZENO_DWELL) {
       // rules of sliding need flows that lead to the surface, also where the sequence ends
-      bool flat = crossing_slope(sim) < 0.5 * sim->core.contact.slope;
       if (flat || moves_states(sim, automaton)) return accumulates(sim, i);
       follow_to_limit(sim);
       return SLT_OK;

@@ -22,7 +22,7 @@ uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
   return base_find_sorted(mode->atoms, mode->atom_count, atom);
 }
 
-static void mark_separating(EngSim* sim, const ModelGuard* guard) {
+void eng_atoms_separate(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     sim->atoms[guard->atoms[i]].kind.separates = true;
     sim->detect.has_separating = true;
@@ -109,7 +109,7 @@ void eng_atoms_init(EngSim* sim) {
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
-      mark_separating(sim, model->automata[a].condition);
+      eng_atoms_separate(sim, model->automata[a].condition);
     }
     sim->sliding.value.follows[a] = followed_relation(model, a);
   }
@@ -125,7 +125,7 @@ void eng_atoms_init(EngSim* sim) {
     }
     bool resets = !eng_sets_only_flags(sim, t);
     // what cannot be crossed back without resets is crossed, never slid along
-    if (!self && !resets && has_free_way_out(sim, to)) mark_separating(sim, &t->guard);
+    if (!self && !resets && has_free_way_out(sim, to)) eng_atoms_separate(sim, &t->guard);
   }
 }
 

@@ -213,6 +213,8 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
 void eng_find_active(EngSim* sim);
 /// The atoms among them that are followed while time flows: places in the mode's list, ascending.
 const uint32_t* eng_followed_slow(EngSim* sim, uint32_t* count);
+/// Both sides of a guard's boundaries may have modes of their own, between which the motion slides.
+void eng_atoms_separate(EngSim* sim, const ModelGuard* guard);
 /// Facts about the atoms that never change.
 void eng_atoms_init(EngSim* sim);
 /// Mark which atoms belong to the present mode; new ones are fresh.

@@ -18,6 +18,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SLID_WIDTHS 100.0  // tolerances by which motion along a limit point may have drifted off it
+
 uint32_t side_members(const EngSim* sim, uint32_t group, uint32_t* members) {
   uint32_t count = 0;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
@@ -42,8 +44,9 @@ static int sign_of(ModelInterval a) {
   return a.lo > 0.0 ? 1 : a.hi < 0.0 ? -1 : 0;
 }
 
-static bool contains_zero(ModelInterval a) {
-  return !(a.lo > 0.0) && !(a.hi < 0.0);
+/// Whether zero lies within so many half widths of the middle.
+static bool is_near_zero(ModelInterval a, double widths) {
+  return !(fabs(a.lo + a.hi) > widths * (a.hi - a.lo));
 }
 
 /// Whether the rates of a surface have no direction within the tolerances and do not point at it
@@ -52,9 +55,11 @@ static bool at_limit(const EngSim* sim, const Group* group, uint32_t bit) {
   const EngSliding* w = &sim->sliding;
   const ModelDual* bound = &w->sides.bound[(size_t)ENG_SIDES_MAX * group->members[bit]];
   const ModelDual* wide = &w->sides.wide[(size_t)ENG_SIDES_MAX * group->members[bit]];
+  uint32_t atom = w->value.surfaces[group->members[bit]].atom;
+  double widths = sim->atoms[atom].marks.slid ? SLID_WIDTHS : 1.0;
   bool attracts = false;
   for (uint32_t p = 0; p < group->patterns; p++) {
-    if (!contains_zero(wide[p].v) || !side_is_bounded(bound[p].d)) return false;
+    if (!is_near_zero(wide[p].v, widths) || !side_is_bounded(bound[p].d)) return false;
     uint32_t below = p & ~(1u << bit);
     uint32_t above = p | 1u << bit;
     if (sign_of(bound[below].v) > 0 && sign_of(bound[above].v) < 0) return false;

@@ -51,6 +51,7 @@ bool eng_sets_only_flags(const EngSim* sim, const ModelTransition* t) {
 static void set(EngSim* sim, uint32_t begin, uint32_t count) {
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
+    if (!sim->sliding.is_flag[action->env]) continue;
     sim->env[action->env] = eng_eval(sim, &action->value);
   }
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define SUM_ROUNDING 0x1p-40  // relative: differences that do not tell a sum from something else
-#define FILTERS      4        // passes until the surfaces that separate nothing are left out
+#define FILTERS      6        // passes until the surfaces that separate nothing are left out
 
 static bool states_equal(const EngSim* sim, const uint32_t* a, const uint32_t* b) {
   return memcmp(a, b, sim->model->automaton_count * sizeof *a) == 0;
@@ -283,6 +283,21 @@ static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again
   return SLT_OK;
 }
 
+/// Leave out the surfaces below which the others cannot be looked at: only a reset leads there.
+static SltStatus leave_out_unreachable(EngSim* sim, bool* fewer) {
+  EngSurface* surfaces = sim->sliding.value.surfaces;
+  uint32_t count = sim->core.slide.count;
+  for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t other = 0; other < count; other++) {
+      surfaces[other].above = other != k && sim->atoms[surfaces[other].atom].truth;
+    }
+    eng_restore_truths(sim);
+    SLT_TRY(make_row(sim, 0, &surfaces[k].wanted));
+  }
+  *fewer = slide_keep(sim, ENG_KEEP_WANTED);
+  return SLT_OK;
+}
+
 /// Leave out the surfaces that separate nothing.
 static SltStatus filter(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
@@ -294,8 +309,9 @@ static SltStatus filter(EngSim* sim) {
     eng_restore_truths(sim);
     SLT_TRY(make_row(sim, 0, &found));
     if (!found) {
-      slide->count = 0;
-      return SLT_OK;
+      SLT_TRY(leave_out_unreachable(sim, &again));
+      if (!again) slide->count = 0;
+      continue;
     }
     side_evaluate(sim, 0, sim->core.t, sim->x);
     for (uint32_t k = 0; k < slide->count; k++) {
