@@ -119,28 +119,24 @@ static bool lost(Block* b) {
   return fail(b, text);
 }
 
-/// One question; numbers are in the wire before and after.
-static bool ask(Block* b, BlockOp op) {
-  char byte = 0;
+/// What has come back, if it is the ticket; otherwise why not.
+static bool read_answer(Block* b, uint64_t ticket, bool* answered) {
   uint64_t answer = 0;
-  double deadline = now() + b->seconds;
-  if (b->failed) return false;
-  // to begin may take long: models are solved for their initial values then
-  if (op == BLOCK_INIT) deadline += 9.0 * b->seconds;
-  b->wire->op = op;
-  uint64_t ticket = b->wire->ticket += TICKET;
-  if (write(b->to, &byte, 1) != 1) return lost(b);
-  for (;;) {
+  ssize_t got = read(b->from, &answer, sizeof answer);
+  *answered = got == (ssize_t)sizeof answer && answer == ticket;
+  if (*answered || (got < 0 && errno == EINTR)) return true;
+  if (got == 0) return lost(b);
+  return fail(b,
+              got > 0 ? "it has written into what it was to answer through" : "it does not answer");
+}
+
+/// Wait for the ticket to come back, until a moment of now().
+static bool await(Block* b, uint64_t ticket, double deadline) {
+  for (bool answered = false; !answered;) {
     struct pollfd wait = {.fd = b->from, .events = POLLIN};
     double left = deadline - now();
     int ready = left > 0.0 ? poll(&wait, 1, left < 1.0 ? (int)(left * 1000.0) + 1 : 1000) : 0;
-    if (ready > 0) {
-      ssize_t got = read(b->from, &answer, sizeof answer);
-      if (got == (ssize_t)sizeof answer && answer == ticket) break;
-      if (got == 0) return lost(b);
-      if (got > 0) return fail(b, "it has written into what it was to answer through");
-      if (errno != EINTR) return fail(b, "it does not answer");
-    }
+    if (ready > 0 && !read_answer(b, ticket, &answered)) return false;
     if (ready == 0 && has_ended(b)) return lost(b);
     if (left <= 0.0) {
       int status = 0;
@@ -150,6 +146,20 @@ static bool ask(Block* b, BlockOp op) {
       return fail(b, text);
     }
   }
+  return true;
+}
+
+/// One question; numbers are in the wire before and after.
+static bool ask(Block* b, BlockOp op) {
+  char byte = 0;
+  double deadline = now() + b->seconds;
+  if (b->failed) return false;
+  // to begin may take long: models are solved for their initial values then
+  if (op == BLOCK_INIT) deadline += 9.0 * b->seconds;
+  b->wire->op = op;
+  uint64_t ticket = b->wire->ticket += TICKET;
+  if (write(b->to, &byte, 1) != 1) return lost(b);
+  if (!await(b, ticket, deadline)) return false;
   if (b->wire->good) return true;
   b->wire->problem[sizeof b->wire->problem - 1] = '\0';
   return fail(b, b->wire->problem[0] ? b->wire->problem : "a call failed");

@@ -122,9 +122,10 @@ static bool fill(const Archive* archive, const FmuExport* e, const Parts* parts,
     snprintf(name, sizeof name, "sources/%s", sources->names[i]);
     good = add_file(archive, name, sources->texts[i], sources->lengths[i], problem);
   }
-  if (good && parts->terminals)
+  if (good && parts->terminals) {
     good = add_file(archive, "terminalsAndIcons/terminalsAndIcons.xml", parts->terminals,
                     parts->terminals_length, problem);
+  }
   return good && (!parts->build || add_file(archive, "sources/buildDescription.xml", parts->build,
                                             parts->build_length, problem));
 }

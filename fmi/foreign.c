@@ -24,13 +24,15 @@ __attribute__((format(printf, 2, 3))) static bool fail(Foreign* f, const char* f
 }
 
 /// A function of the FMU by its name without the version; NULL with a problem.
-static void* find(Foreign* f, const char* name) {
+static ForeignCall find(Foreign* f, const char* name) {
   for (uint32_t i = 0; i < f->function_count; i++) {
     if (strcmp(f->functions[i].name, name) == 0) return f->functions[i].symbol;
   }
   char full[80];
   snprintf(full, sizeof full, "fmi%u%s", f->d->version, name);
-  void* symbol = dlsym(f->library, full);
+  void* found = dlsym(f->library, full);
+  ForeignCall symbol = NULL;
+  memcpy(&symbol, &found, sizeof found);  // C has no cast from data to functions, POSIX has
   if (!symbol) fail(f, "its library has no function %s", full);
   if (symbol && f->function_count < FOREIGN_FUNCTIONS) {
     ForeignFunction* known = &f->functions[f->function_count++];
@@ -43,8 +45,7 @@ static void* find(Foreign* f, const char* name) {
 /// Call a function whose parameters after the instance have these types.
 #define CALL(f, name, types, ...) \
   call_status((f), (name), \
-              find((f), (name)) ? ((Status(*) types)(uintptr_t)find((f), (name)))(__VA_ARGS__) \
-                                : -1)
+              find((f), (name)) ? ((Status(*) types)find((f), (name)))(__VA_ARGS__) : -1)
 
 static bool call_status(Foreign* f, const char* name, Status status) {
   f->discarded = status == 2;
@@ -104,29 +105,29 @@ typedef struct Callbacks2 {
 static void make2(Foreign* f, const Callbacks2* callbacks) {
   char address[1300];
   snprintf(address, sizeof address, "file://%s/resources", f->folder);
-  void* make = find(f, "Instantiate");
+  ForeignCall make = find(f, "Instantiate");
   if (!make) return;
   f->instance =
-      ((void* (*)(const char*, int, const char*, const char*, const Callbacks2*, int, int))(
-          uintptr_t)make)("saltus", f->exchange ? 0 : 1, f->d->token, address, callbacks, 0, 0);
+      ((void* (*)(const char*, int, const char*, const char*, const Callbacks2*, int, int))make)(
+          "saltus", f->exchange ? 0 : 1, f->d->token, address, callbacks, 0, 0);
 }
 
 static void make3(Foreign* f) {
   char path[1300];
   snprintf(path, sizeof path, "%s/resources/", f->folder);
-  void* make = find(f, f->exchange ? "InstantiateModelExchange" : "InstantiateCoSimulation");
+  ForeignCall make = find(f, f->exchange ? "InstantiateModelExchange" : "InstantiateCoSimulation");
   if (!make) return;
   if (f->exchange) {
     f->instance = ((void* (*)(const char*, const char*, const char*, bool, bool, void*,
-                              void (*)(void*, int, const char*, const char*)))(uintptr_t)make)(
+                              void (*)(void*, int, const char*, const char*)))make)(
         "saltus", f->d->token, path, false, false, f, log_message3);
   } else {
     f->events = f->d->event_mode;
     f->instance =
         ((void* (*)(const char*, const char*, const char*, bool, bool, bool, bool, const uint32_t*,
-                    size_t, void*, void (*)(void*, int, const char*, const char*),
-                    void*))(uintptr_t)make)("saltus", f->d->token, path, false, false, f->events,
-                                            f->events, NULL, 0, f, log_message3, NULL);
+                    size_t, void*, void (*)(void*, int, const char*, const char*), void*))make)(
+            "saltus", f->d->token, path, false, false, f->events, f->events, NULL, 0, f,
+            log_message3, NULL);
   }
 }
 
@@ -157,8 +158,8 @@ bool foreign_open(Foreign* f, const FmuDescription* d, const char* folder, bool 
 }
 
 void foreign_close(Foreign* f) {
-  void* release = f->instance ? find(f, "FreeInstance") : NULL;
-  if (release) ((void (*)(void*))(uintptr_t)release)(f->instance);
+  ForeignCall release = f->instance ? find(f, "FreeInstance") : NULL;
+  if (release) ((void (*)(void*))release)(f->instance);
   f->instance = NULL;
   while (f->arrays) {
     ForeignArray* array = f->arrays;
@@ -261,7 +262,7 @@ static bool number_to(Foreign* f, const FmuItem* item, Kind kind, double value, 
 }
 
 /// Room for all numbers of the variable; NULL with a problem.
-static char* raw_room(Foreign* f, const FmuItem* item, size_t bytes) {
+static void* raw_room(Foreign* f, const FmuItem* item, size_t bytes) {
   size_t wanted = bytes * (item->elements ? item->elements : 1);
   if (wanted > f->raw_size) {
     void* moved = realloc(f->raw, wanted);
@@ -449,7 +450,7 @@ static bool directions(Foreign* f, const FmuItem* const* unknowns, uint32_t coun
     for (uint32_t k = 0; k < alike; k++)
       out[i + k] = 0.0;
     if (unknowns[i]->type == FMU_REAL) {
-      double* got = (double*)raw_room(f, unknowns[i], sizeof(double));
+      double* got = raw_room(f, unknowns[i], sizeof(double));
       if (!got || !direction_of(f, unknowns[i], by, seeds, got)) return false;
       for (uint32_t k = 0; k < alike; k++)
         out[i + k] = got[unknowns[i + k]->element];
@@ -554,11 +555,10 @@ ForeignStatus foreign_event(Foreign* f, bool* changed) {
 ForeignStatus foreign_step(Foreign* f, double t, double h, double* reached, bool* event) {
   *event = false;
   *reached = t + h;
-  void* step = find(f, "DoStep");
+  ForeignCall step = find(f, "DoStep");
   if (!step) return FOREIGN_FAILED;
   if (f->d->version == 2) {
-    Status status =
-        ((Status(*)(void*, double, double, int))(uintptr_t)step)(f->instance, t, h, !f->returns);
+    Status status = ((Status(*)(void*, double, double, int))step)(f->instance, t, h, !f->returns);
     int terminated = 0;
     if (status == 2 &&
         CALL(f, "GetBooleanStatus", (void*, int, int*), f->instance, 3, &terminated) &&
@@ -570,8 +570,8 @@ ForeignStatus foreign_step(Foreign* f, double t, double h, double* reached, bool
   bool end = false;
   bool early = false;
   double last = t + h;
-  Status status = ((Status(*)(void*, double, double, bool, bool*, bool*, bool*, double*))(
-      uintptr_t)step)(f->instance, t, h, !f->returns, event, &end, &early, &last);
+  Status status = ((Status(*)(void*, double, double, bool, bool*, bool*, bool*, double*))step)(
+      f->instance, t, h, !f->returns, event, &end, &early, &last);
   if (!call_status(f, "DoStep", status)) return FOREIGN_FAILED;
   if (early) *reached = last;
   return end ? FOREIGN_ENDED : FOREIGN_OK;

@@ -13,10 +13,12 @@ typedef enum ForeignStatus {
   FOREIGN_FAILED  // `problem` says what
 } ForeignStatus;
 
+typedef void (*ForeignCall)(void);  // a function of the FMU, of any type
+
 /// A function of the FMU that was looked up before.
 typedef struct ForeignFunction {
   char name[36];
-  void* symbol;
+  ForeignCall symbol;
 } ForeignFunction;
 
 #define FOREIGN_FUNCTIONS 64

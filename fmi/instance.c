@@ -511,7 +511,8 @@ bool instance_state_read(const void* bytes, size_t size, void** state) {
     return false;
   }
   memcpy(copy, bytes, size);
-  *saved = (SavedState){copy, size};
+  saved->bytes = copy;
+  saved->size = size;
   *state = saved;
   return true;
 }

@@ -474,8 +474,6 @@ static void on_start(void* user, const char* element, const char** a) {
     r->in_outputs = true;
   } else if (!r->in_variables && read_unknown(r, element, a)) {
     return;
-  } else if (r->in_variables && strcmp(element, "ScalarVariable") == 0) {
-    read_variable(r, element, a);
   } else if (r->in_variables && d->version == 2 && last && type_of(element) != FMU_OTHER) {
     d->items[d->count - 1].type = type_of(element);
     read_details(r, &d->items[d->count - 1], 2, a);
@@ -483,7 +481,8 @@ static void on_start(void* user, const char* element, const char** a) {
     d->items[d->count - 1].has_start = true;
   } else if (r->in_variables && d->version == 3 && strcmp(element, "Dimension") == 0 && last) {
     read_extent(r, a);
-  } else if (r->in_variables && d->version == 3 && value_of(a, "valueReference")) {
+  } else if (r->in_variables && (strcmp(element, "ScalarVariable") == 0 ||
+                                 (d->version == 3 && value_of(a, "valueReference")))) {
     read_variable(r, element, a);
   }
 }

@@ -11,8 +11,8 @@ build=${1:-build/debug}
 failed=0
 checks='-clang-analyzer-*'
 [ "${LINT:-}" = full ] && checks=''
-mapfile -t sources < <(find include src cli tests bench examples -name '*.[ch]' 2>/dev/null | sort)
-mapfile -t compiled < <(find src cli -name '*.c' 2>/dev/null | sort)
+mapfile -t sources < <(find include src cli fmi python tests bench examples -name '*.[ch]' 2>/dev/null | sort)
+mapfile -t compiled < <(find src cli fmi python/src -name '*.c' -not -path 'fmi/portable/*' 2>/dev/null | sort)
 
 # step NAME TOOL COMMAND...: run it if the tool is there
 step() {
@@ -46,6 +46,6 @@ step "generated files" python3 python3 scripts/gen_number_table.py --check
 step formatting clang-format formatting
 step "static analysis" clang-tidy tidy_all
 [ "${LINT:-}" = full ] && step cppcheck cppcheck cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr \
-  --error-exitcode=1 -I include -I src src cli
+  --error-exitcode=1 -I include -I src src cli fmi
 step "shell scripts" shellcheck shellcheck -S warning scripts/*.sh
 exit "$failed"

@@ -151,15 +151,14 @@ PyObject* model_compile(PyObject* module, PyObject* const* args, Py_ssize_t coun
   overrides_free(&overrides);
   PyObject* result = NULL;
   ModelObject* model = NULL;
-  if (PyErr_Occurred()) {
-    slt_model_free(compiled);
-  } else if (status < 0) {
+  bool raised = PyErr_Occurred() != NULL;
+  if (!raised && status < 0) {
     raise_compile(status, name, messages.list);
-  } else if (!set_native(compiled, args[4], args[5], args[6]) ||
-             !(model = model_create(compiled))) {
-    slt_model_free(compiled);
-  } else {
+  } else if (!raised && set_native(compiled, args[4], args[5], args[6]) &&
+             (model = model_create(compiled))) {
     result = Py_BuildValue("(NO)", model, messages.list);
+  } else {
+    slt_model_free(compiled);
   }
   Py_DECREF(messages.list);
   return result;
