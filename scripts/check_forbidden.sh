@@ -33,7 +33,7 @@ calls() {
 find "$root/src" -name '*.[ch]' | grep -vE "/$exempt\$" | sort | calls A-Za-z0-9_ "$words" "" || failed=1
 
 # last digits of these differ from one C library to another: base/elementary.h has them
-elementary='sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|exp|expm1|log|log2|log10|log1p|pow|cbrt|erf|erfc|tgamma|lgamma'
+elementary='sin|cos|tan|sincos|exp2|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|exp|expm1|log|log2|log10|log1p|pow|cbrt|erf|erfc|tgamma|lgamma'
 find "$root"/src/{base,ir,symbolic,model,native,numeric,engine,sensitivity,rules,experiment,blocks} -name '*.[ch]' |
   grep -vE '/(number_write|elementary)\.[ch]$' | sort | calls 'A-Za-z0-9_.>' "$elementary" ' (use base_ of it)' || failed=1
 
@@ -46,6 +46,9 @@ if [ -n "$build" ] && [ "$instrumented" = no ]; then
   objects() { find "$build/CMakeFiles" -path '*saltus_objects_*' -name '*.o' | grep -vE "/$exempt\.o\$" | sort; }
   uses=$(objects | xargs nm -A --undefined-only --format=posix |
     awk -v names="^((__)?($words)(_chk)?|stdout|stderr)\$" '$2 ~ names { print $1, "uses", $2 }')
+  # passed as pointers they have no bracket behind them
+  libm=$(objects | grep -E '/src/(base|ir|symbolic|model|native|numeric|engine|sensitivity|rules|experiment|blocks)/' |
+    xargs nm -A --undefined-only --format=posix | awk -v names="^($elementary)\$" '$2 ~ names { print $1, "uses", $2, "(use base_ of it)" }')
   # .data.rel.ro holds constants with addresses in them; names with a dot first are sections
   data=$(objects | xargs objdump -t | awk '
     / file format / { object = $1; next }
@@ -54,8 +57,8 @@ if [ -n "$build" ] && [ "$instrumented" = no ]; then
         if ($i ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && $i !~ /^\.data\.rel\.ro/)
           print object, "has writable data:", $NF, $i
     }')
-  if [ -n "$uses$data" ]; then
-    printf '%s\n%s\n' "$uses" "$data" | sed -e '/^$/d' -e "s@^$build/@@"
+  if [ -n "$uses$libm$data" ]; then
+    printf '%s\n%s\n%s\n' "$uses" "$libm" "$data" | sed -e '/^$/d' -e "s@^$build/@@"
     failed=1
   fi
 fi

@@ -131,7 +131,7 @@ static void balance(uint32_t n, Complex* a) {
         column += cabs(a[(size_t)j * n + i]);
       }
       if (!(row > 0.0 && column > 0.0)) continue;
-      double factor = exp2(round(0.5 * base_log2(row / column)));
+      double factor = ldexp(1.0, (int)round(0.5 * base_log2(row / column)));
       if (!(column * factor + row / factor < 0.95 * (column + row))) continue;
       again = true;
       for (uint32_t j = 0; j < n; j++) {

@@ -161,7 +161,7 @@ static ModelInterval cosine(ModelInterval a) {
 static ModelInterval tangent(ModelInterval a) {
   if (!(fabs(a.lo) < TRIG_LARGE && fabs(a.hi) < TRIG_LARGE)) return anything;
   if (holds_phase(a, 0.5 * PI) || holds_phase(a, -0.5 * PI)) return anything;
-  return rising(tan, a);
+  return rising(base_tan, a);
 }
 
 /// Outside of [lo, hi] the function is undefined: nothing can be said.
@@ -185,10 +185,10 @@ static ModelInterval valley(double (*f)(double), ModelInterval a, double place, 
   return widen(inside ? bottom : least(p, q), greatest(p, q), MODEL_LIBM_ULPS);
 }
 
-/// Between the poles at 0, -1, -2, ... nothing is said; the C library's error is larger here.
+/// Between the poles at 0, -1, -2, ... nothing is said; errors are larger here.
 static ModelInterval gamma_function(ModelInterval a) {
   if (!(a.lo > 0.0)) return anything;
-  ModelInterval v = valley(tgamma, a, GAMMA_PLACE, GAMMA_BOTTOM);
+  ModelInterval v = valley(base_gamma, a, GAMMA_PLACE, GAMMA_BOTTOM);
   return widen(v.lo, v.hi, GAMMA_ULPS);
 }
 

@@ -11,9 +11,8 @@
 //   by
 //                                 half a unit. Overflow: the finite end is the largest double
 //   * / by a power of 2            exact, but for results that are subnormal
-//   functions of libm             MODEL_LIBM_ULPS outwards at the ends where the function is
-//                                 monotone. glibc's manual ("Errors in Math Functions", x86_64)
-//                                 lists at most 2 ulp for those used here
+//   functions of base/elementary  MODEL_LIBM_ULPS outwards at the ends where the function is
+//                                 monotone; they err by less, gamma by 20 ulp
 //   sin, cos, tan                 an extremum or pole within 16 ulp of the argument (of 8 for small
 //                                 ones) from an end counts as inside; beyond 1e9 the reduction is
 //                                 not followed: the whole range

@@ -123,10 +123,10 @@ bool model_balance(const ModelSolve* solve, const double* regs, double* row, dou
       average(&b);
     }
     for (uint32_t i = 0; i < rows; i++) {
-      row[i] = exp2(rint(b.factor[i]));
+      row[i] = ldexp(1.0, (int)rint(b.factor[i]));
     }
     for (uint32_t j = 0; j < solve->count; j++) {
-      column[j] = exp2(rint(b.factor[rows + j]));
+      column[j] = ldexp(1.0, (int)rint(b.factor[rows + j]));
     }
   }
   free(room);
