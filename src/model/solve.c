@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define NEWTON_MAX   60
+#define NEWTON_FAR   0x1p800  // times what an unknown was: the derivatives vanish in all but name
 #define HALVINGS_MAX 12
 #define NEWTON_SMALL 1e-10  // a step below may be the last one if it does not get smaller
 
@@ -366,8 +367,8 @@ static double step_norm(Work* w) {
   return norm;
 }
 
-/// Whether what is left of the equations is small beside their terms.
-static bool holds(const ModelSolve* solve, const double* regs, Work* w) {
+/// trial := what the terms of each equation measure
+static void take_terms(const ModelSolve* solve, const double* regs, Work* w) {
   for (uint32_t i = 0; i < w->n; i++) {
     w->trial[i] = 0.0;
   }
@@ -375,10 +376,66 @@ static bool holds(const ModelSolve* solve, const double* regs, Work* w) {
     const ModelEntry* entry = &solve->entries[k];
     w->trial[entry->row] += fabs(regs[entry->reg]) * w->size[entry->column];
   }
+}
+
+/// Whether what is left of the equations is small beside their terms.
+static bool holds(const ModelSolve* solve, const double* regs, Work* w) {
+  take_terms(solve, regs, w);
   for (uint32_t i = 0; i < w->n; i++) {
     if (!(fabs(regs[solve->residuals[i]]) <= NEWTON_SMALL * w->trial[i])) return false;
   }
   return true;
+}
+
+/// Whether an equation that does not hold changes by a part of the step as its derivatives say.
+/// `before`: the unknowns, what is left of the equations, and their terms.
+static bool follows(const ModelSolve* solve, double* regs, const Work* w, const double* before,
+                    double part, ModelBody* run, void* user) {
+  const double* left = before + w->n;
+  const double* terms = left + w->n;
+  for (uint32_t i = 0; i < w->n; i++) {
+    regs[solve->unknowns[i]] = before[i] + part * w->step[i];
+  }
+  run(user);
+  for (uint32_t i = 0; i < w->n; i++) {
+    double error = regs[solve->residuals[i]] - (1.0 - part) * left[i];
+    bool open = fabs(left[i]) > NEWTON_SMALL * terms[i];
+    if (open && !(fabs(error) > 0.5 * fabs(part * left[i]) && fabs(error) <= DBL_MAX)) return true;
+  }
+  return false;
+}
+
+/// Whether what is left of the equations is the rounding of terms in which the unknowns vanish, as
+/// in ln(1 + z) for small z. Otherwise some part of the step is small enough for curves to be
+/// straight and still larger than rounding, forwards or, next to a kink, backwards. The unknowns
+/// stay what they are.
+static bool is_rounding(const ModelSolve* solve, double* regs, Work* w, ModelBody* run,
+                        void* user) {
+  drop_units(w);
+  double* before = malloc(3 * (size_t)w->n * sizeof *before);
+  bool rounding = before && factor(solve, regs, w);
+  if (rounding) {
+    back_solve(solve, regs, w);
+    for (uint32_t j = 0; j < w->n; j++) {
+      if (w->size[j] == 0.0) w->size[j] = fabs(regs[solve->unknowns[j]]);
+    }
+    take_terms(solve, regs, w);
+    for (uint32_t i = 0; i < w->n; i++) {
+      before[i] = regs[solve->unknowns[i]];
+      before[w->n + i] = regs[solve->residuals[i]];
+      before[2 * (size_t)w->n + i] = w->trial[i];
+    }
+    double size = step_norm(w);
+    double least = fmax(0x1p-46, 1024.0 * DBL_EPSILON / size);
+    rounding = least <= 1.0 && size <= 0x1p20;  // beyond, no part is small enough
+    for (double part = fmax(0x1p-16, least); rounding && part >= least; part *= 0x1p-6) {
+      rounding = !follows(solve, regs, w, before, part, run, user) &&
+                 !follows(solve, regs, w, before, -part, run, user);
+    }
+    (void)follows(solve, regs, w, before, 0.0, run, user);
+  }
+  free(before);
+  return rounding;
 }
 
 static bool newton(const ModelSolve* solve, double* regs, Work* w, ModelBody* run, void* user,
@@ -408,10 +465,11 @@ static bool newton(const ModelSolve* solve, double* regs, Work* w, ModelBody* ru
     if (size <= 2.0 * DBL_EPSILON || (size <= NEWTON_SMALL && size >= 0.5 * last)) {
       return holds(solve, regs, w);
     }
+    if (size > NEWTON_FAR && size <= DBL_MAX) return false;
     lengthen_step(w, &pace);
     if (!damped_step(solve, regs, w, before, size, run, user)) {
       // the residuals of unknowns that pass through zero are rounding before their steps are small
-      return holds(solve, regs, w);
+      return holds(solve, regs, w) || is_rounding(solve, regs, w, run, user);
     }
     last = size;
   }

@@ -451,6 +451,22 @@ class Starts(ModeCase):
         self.assertIn("E0650", self.fail_text("x' = -x; x(t0) = y + 1;\ny = 2*x;\n"))
 
 
+class Rounding(ModeCase):
+    def test_unknowns_below_the_rounding_of_their_terms(self):
+        """8 T beside 2500 is rounded to 5e-14 of T: that far the solution is determined, however small T is."""
+        for end in (1.0, 1e-4, 1e-7, 1e-10, 1e-13, 1e-15):
+            rows, _, messages = self.run_text("x' = 1;  x(t0) = 0;\n3000*ln(2500/(2500 - 8*T)) - x = 0;  T(t0) ~ 0;\n"
+                                              "experiment { end = %r; }\n" % end)
+            self.assertNotIn("warning", messages)
+            for row in rows:
+                self.assertAlmostEqual(row["T"], -2500 / 8 * math.expm1(-row["x"] / 3000), delta=1e-12)
+
+    def test_equations_without_solution(self):
+        for equation in ("z^2 + 1 = x", "exp(z) + 1e-6 = x - x", "z^2 + 1e-9 = x - x", "sin(z) = x + 1.01"):
+            messages = self.fail_text(f"x' = 1;  x(t0) = 0;\n{equation};  z(t0) ~ 0.3;\nexperiment {{ end = 0.5; }}\n")
+            self.assertIn("E0822", messages)
+
+
 class Reinitialisation(ModeCase):
     """Jumps along the directions of the motion onto curved constraints."""
 

@@ -11,7 +11,7 @@ import math
 import sys
 from pathlib import Path
 
-from fmi_export import Callbacks2, Instance, LOG2, LOG3, check, export, main, saltus
+from fmi_export import Callbacks2, Instance, LOG2, LOG3, SOURCE, check, export, main, saltus
 
 
 class EventInfo2(c.Structure):
@@ -187,6 +187,19 @@ def test_points_are_points(folder):
 
 
 LIMIT = """x' = if(n > 0, -1, 1); x(t0) = 0; n(t0) = 0; state over [x >= 1] { set n = n + 1; } from init;"""
+
+
+def test_small_unknowns(folder):
+    """What is solved for may be as small as the rounding of its equation: there are values all the same."""
+    one = Exchange(export(folder, (SOURCE / "models" / "lunar_lander.lisma").read_text(), 3, "--kind", "me"))
+    one.begin()
+    for t in (0.0, 1e-9, 3e-5, 1e-3, 0.1, 300.0, 0.0, 1e-3):
+        one.go(t, [15000 - 0.81 * t * t, 2500.0, -1.62 * t])
+        check(all(map(math.isfinite, one.indicators())), "indicators at", t, one.indicators())
+        burn = one.get("T")
+        left = -1.62 * t - 3000 * math.log1p(-8 * burn / 2500) - 1.62 * burn
+        check(abs(left) < 1e-11 * max(1.0, t), "T at", t, burn, left)
+    one.free()
 
 
 def test_located_by_others(folder):
