@@ -448,7 +448,7 @@ static const char serve_help[] =
     "address to open. Only this machine can reach it, and only with the secret in that address;\n"
     "models run in child processes with limits of memory and time.\n"
     "\n"
-    "  --port N          listen there, not on a port that is free\n"
+    "  --port N          listen there, not on the port that belongs to FOLDER, or a free one\n"
     "  --listen ADDRESS  listen on another address than 127.0.0.1; 0.0.0.0 is all of them\n"
     "  --open            show it in the browser\n"
     "  --export OUT      write OUT/workbench.html instead: the page with the engine and the models "

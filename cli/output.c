@@ -88,13 +88,14 @@ static bool cannot_write(const char* path, int cause) {
 }
 
 /// Whether a new file can take the place of what is at `path`; `mode` are its permissions. Devices,
-/// pipes and links that lead nowhere are written to as they are.
+/// pipes and links that lead nowhere are written to as they are; so are files that are protected
+/// from writing, which refuse it: renaming would not ask them.
 static bool is_replaceable(const char* path, mode_t* mode) {
   struct stat file;
   *mode = 0;
   if (stat(path, &file) == 0) {
     *mode = file.st_mode & 0777;
-    return S_ISREG(file.st_mode);
+    return S_ISREG(file.st_mode) && access(path, W_OK) == 0;
   }
   return lstat(path, &file) != 0;
 }

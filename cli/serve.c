@@ -45,6 +45,14 @@ void serve_show_address(const ServeOptions* options, const char* more, bool open
   if (open) browser_open(address);
 }
 
+/// By FNV-1a; not 0.
+static uint32_t number_of(const char* folder) {
+  uint32_t number = 2166136261u;
+  for (; *folder; folder++)
+    number = (number ^ (unsigned char)*folder) * 16777619u;
+  return number ? number : 1;
+}
+
 static int serve(ServeOptions* options, bool open) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -58,7 +66,9 @@ static int serve(ServeOptions* options, bool open) {
   }
   ServeHttp* http = serve_http_start(options);
   if (!http) return CLI_USAGE;
-  serve_show_address(options, "", open);
+  char place[32];
+  snprintf(place, sizeof place, "&folder=%x", options->place);
+  serve_show_address(options, place, open);
   int signal = 0;
   sigwait(&ends, &signal);
   serve_http_stop(http);
@@ -111,6 +121,7 @@ int command_serve(int argc, char** argv) {
   }
   char* full = realpath(options.folder, NULL);
   if (full) options.folder = full;
+  options.place = number_of(options.folder);
   int status = serve(&options, open);
   free(full);
   return status;

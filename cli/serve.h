@@ -23,7 +23,8 @@ extern const unsigned char* const serve_web_end;
 typedef struct ServeOptions {
   const char* folder;
   const char* address;  // numeric
-  uint16_t port;        // 0: a free one
+  uint16_t port;        // 0: a free one, the same for a folder where that is possible
+  uint32_t place;       // a number that stands for the folder; 0: there is none
   char token[SERVE_TOKEN_SIZE];
   int watch_fd;    // a file that a program under `saltus watch` writes; 0: there is none
   int watch_exit;  // how that program has ended; -1: it has not
@@ -77,12 +78,16 @@ int engine_main(const char* folder);
 typedef enum FolderStatus {
   FOLDER_OK,
   FOLDER_NOT_THERE,
-  FOLDER_REFUSED,
+  FOLDER_REFUSED,   // no file of this name is read or written here
+  FOLDER_NOT_OURS,  // the machine does not let it be read or written
+  FOLDER_TOO_LARGE,
   FOLDER_CHANGED
 } FolderStatus;
 
-/// [{"path":"a/b.lisma","size":120},...] of the models and tables in a folder.
-void folder_list(const char* folder, Text* out);
+/// [{"path":"a/b.lisma","size":120},...] of the models and tables in a folder. Returns how many
+/// files and folders are left out: there are too many, they are too deep, or no address can name
+/// them.
+uint32_t folder_list(const char* folder, Text* out);
 /// A file's content and its version, a text that changes with it.
 FolderStatus folder_read(const char* folder, const char* path, Text* out, char version[64]);
 /// Replace a file or make a new one. `expected`: the version it must have, "" for a new file, NULL

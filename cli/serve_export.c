@@ -13,22 +13,24 @@
 
 #define MODELS_MAX ((size_t)16 << 20)  // bytes of all models
 
-/// {"a.lisma":"...", ...}, written so that nothing in it ends the script it stands in.
-static bool gather(const char* folder, Text* out) {
+/// {"a.lisma":"...", ...}; `left`: how many files and folders are not in it.
+static bool gather(const char* folder, Text* out, uint32_t* left) {
   Text list = {0};
-  folder_list(folder, &list);
+  *left = folder_list(folder, &list);
   text_put(&list, "", 1);
   Json json = {0};
   bool good = !list.failed && json_read(list.data, list.length - 1, &json);
   bool any = false;
   text_put_format(out, "{");
   const JsonNode* first = good ? json_first(&json, &json.nodes[0]) : NULL;
-  for (const JsonNode* file = first; file && out->length < MODELS_MAX;
-       file = json_next(&json, file)) {
+  for (const JsonNode* file = first; file; file = json_next(&json, file)) {
     const char* path = json_text(json_member(&json, file, "path"));
     char version[64];
     Text text = {0};
-    if (path && folder_read(folder, path, &text, version) == FOLDER_OK) {
+    bool read = path && folder_read(folder, path, &text, version) == FOLDER_OK;
+    if (!read || out->length + text.length > MODELS_MAX) {
+      (*left)++;
+    } else {
       if (any) text_put(out, ",", 1);
       any = true;
       text_put_json(out, path, strlen(path));
@@ -71,7 +73,8 @@ int serve_export(const char* folder, const char* to) {
   Text models = {0};
   Text out = {0};
   size_t before = (size_t)(place - page) + sizeof mark - 1;
-  bool good = gather(folder, &models);
+  uint32_t left = 0;
+  bool good = gather(folder, &models, &left);
   text_put(&out, page, before);
   put_safely(&out, &models);
   text_put(&out, page + before, size - before);
@@ -82,6 +85,9 @@ int serve_export(const char* folder, const char* to) {
   if (good && !out.failed && !path.failed) {
     status = output_replace(path.data, out.data, out.length);
     if (status == CLI_DONE) cli_print(stdout, "%s: the workbench in one file\n", path.data);
+    if (status == CLI_DONE && left > 0)
+      cli_hint("%u files or folders of %s are not in it: too many, too large, or not readable",
+               left, folder);
   } else {
     cli_error("out of memory");
   }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH_MAX   6
+#define DEPTH_MAX   16
 #define ENTRIES_MAX 2000u
 
 static bool is_wanted(const char* name) {
@@ -22,10 +22,46 @@ static bool is_wanted(const char* name) {
 typedef struct Listing {
   Text* out;
   uint32_t count;
+  uint32_t left;  // files and folders that are there and not in the list
 } Listing;
+
+/// Whether the page can name it: UTF-8 without control characters and without backslashes.
+static bool is_nameable(const char* name) {
+  Text clean = {0};
+  size_t length = strlen(name);
+  slt_write_clean((SltWriter){text_keep, &clean}, name, length);
+  bool same = clean.length == length && memcmp(clean.data, name, length) == 0;
+  free(clean.data);
+  return same && !strpbrk(name, "\\\t\n");
+}
 
 static int visible(const struct dirent* entry) {
   return entry->d_name[0] != '.';
+}
+
+static void list_below(const char* folder, const char* path, int depth, Listing* listing);
+
+static void list_entry(const char* folder, const char* path, const char* name, int depth,
+                       Listing* listing) {
+  char below[4096];
+  char full[4096];
+  struct stat file;
+  int size = snprintf(below, sizeof below, "%s%s%s", path, path[0] ? "/" : "", name);
+  int room = snprintf(full, sizeof full, "%s/%s", folder, below);
+  bool fits = size > 0 && room > 0 && (size_t)size < sizeof below && (size_t)room < sizeof full;
+  // links are not followed: they may lead out
+  if (!fits || lstat(full, &file) != 0) return;
+  bool wanted = S_ISREG(file.st_mode) && is_wanted(name);
+  if (!wanted && !S_ISDIR(file.st_mode)) return;
+  if (!is_nameable(name) || listing->count >= ENTRIES_MAX || depth > DEPTH_MAX) {
+    listing->left++;
+  } else if (wanted) {
+    text_put_format(listing->out, "%s{\"path\":", listing->count++ ? "," : "");
+    text_put_json(listing->out, below, strlen(below));
+    text_put_format(listing->out, ",\"size\":%lld}", (long long)file.st_size);
+  } else {
+    list_below(folder, below, depth + 1, listing);
+  }
 }
 
 static void list_below(const char* folder, const char* path, int depth, Listing* listing) {
@@ -35,31 +71,18 @@ static void list_below(const char* folder, const char* path, int depth, Listing*
   if (length < 0 || (size_t)length >= sizeof full) return;
   int count = scandir(full, &entries, visible, alphasort);
   for (int i = 0; i < count; i++) {
-    char below[4096];
-    struct stat file;
-    int size =
-        snprintf(below, sizeof below, "%s%s%s", path, path[0] ? "/" : "", entries[i]->d_name);
-    int room = snprintf(full, sizeof full, "%s/%s", folder, below);
-    bool fits = size > 0 && room > 0 && (size_t)size < sizeof below && (size_t)room < sizeof full;
-    // links are not followed: they may lead out
-    bool known = fits && lstat(full, &file) == 0 && listing->count < ENTRIES_MAX;
-    if (known && S_ISDIR(file.st_mode) && depth < DEPTH_MAX) {
-      list_below(folder, below, depth + 1, listing);
-    } else if (known && S_ISREG(file.st_mode) && is_wanted(entries[i]->d_name)) {
-      text_put_format(listing->out, "%s{\"path\":", listing->count++ ? "," : "");
-      text_put_json(listing->out, below, strlen(below));
-      text_put_format(listing->out, ",\"size\":%lld}", (long long)file.st_size);
-    }
+    list_entry(folder, path, entries[i]->d_name, depth, listing);
     free(entries[i]);
   }
   free((void*)entries);
 }
 
-void folder_list(const char* folder, Text* out) {
+uint32_t folder_list(const char* folder, Text* out) {
   Listing listing = {.out = out};
   text_put_format(out, "[");
   list_below(folder, "", 0, &listing);
   text_put_format(out, "]");
+  return listing.left;
 }
 
 static bool read_version(const char* path, char version[64]) {
@@ -79,7 +102,8 @@ FolderStatus folder_read(const char* folder, const char* path, Text* out, char v
   SltStatus status =
       known ? slt_file_read(full, false, SERVE_BODY_MAX, NULL, &data, &length) : SLT_ERR_NOT_FOUND;
   free(full);
-  if (status < 0) return status == SLT_ERR_LIMIT ? FOLDER_REFUSED : FOLDER_NOT_THERE;
+  if (!known) return FOLDER_NOT_THERE;
+  if (status < 0) return status == SLT_ERR_LIMIT ? FOLDER_TOO_LARGE : FOLDER_NOT_OURS;
   text_put(out, data, length);
   free(data);
   return FOLDER_OK;
@@ -96,8 +120,8 @@ FolderStatus folder_write(const char* folder, const char* path, const char* data
   if (exists && !read_version(full, present)) status = FOLDER_REFUSED;
   if (expected && strcmp(expected, present) != 0) status = FOLDER_CHANGED;
   if (status == FOLDER_OK && output_rewrite(full, data, length) != CLI_DONE)
-    status = FOLDER_REFUSED;
-  if (status == FOLDER_OK && !read_version(full, version)) status = FOLDER_REFUSED;
+    status = FOLDER_NOT_OURS;
+  if (status == FOLDER_OK && !read_version(full, version)) status = FOLDER_NOT_OURS;
   free(full);
   return status;
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 64u
-#define IDLE_SECONDS    120u
+#define IDLE_SECONDS    10u  // clients that say nothing must not keep others out for longer
 #define WATCH_BYTES     ((size_t)4 << 20)  // of one answer
 
 // clang-format off
@@ -116,11 +116,13 @@ static bool is_own_host(const ServeHttp* http, const char* host) {
   if (!host) return false;
   const char* colon = strrchr(host, ':');
   char name[64];
+  char port[8];
   size_t length = colon ? (size_t)(colon - host) : strlen(host);
   if (!colon || length >= sizeof name) return false;
   memcpy(name, host, length);
   name[length] = '\0';
-  if (strtoul(colon + 1, NULL, 10) != http->options->port) return false;
+  snprintf(port, sizeof port, "%u", http->options->port);
+  if (strcmp(colon + 1, port) != 0) return false;
   struct in_addr number;
   bool local = strcmp(http->options->address, "127.0.0.1") == 0;
   if (strcmp(name, "localhost") == 0) return true;
@@ -210,8 +212,8 @@ static enum MHD_Result take_folder(Request* r) {
   text_put_format(&out, "{\"folder\":");
   text_put_json(&out, r->http->options->folder, strlen(r->http->options->folder));
   text_put_format(&out, ",\"files\":");
-  folder_list(r->http->options->folder, &out);
-  text_put_format(&out, "}");
+  uint32_t left = folder_list(r->http->options->folder, &out);
+  text_put_format(&out, ",\"left\":%u}", left);
   if (out.failed) {
     free(out.data);
     return answer_text(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
@@ -224,9 +226,18 @@ static enum MHD_Result answer_folder(Request* r, FolderStatus status) {
   case FOLDER_NOT_THERE: return answer_text(r, MHD_HTTP_NOT_FOUND, "there is no such model\n");
   case FOLDER_CHANGED:
     return answer_text(r, MHD_HTTP_PRECONDITION_FAILED, "the file was changed elsewhere\n");
+  case FOLDER_NOT_OURS:
+    return answer_text(r, MHD_HTTP_FORBIDDEN,
+                       "this machine refuses it: the file or its folder is protected, or the disk "
+                       "is full\n");
+  case FOLDER_TOO_LARGE:
+    return answer_text(r, MHD_HTTP_FORBIDDEN, "the file is too large for the page\n");
   case FOLDER_OK:
   case FOLDER_REFUSED:
-  default: return answer_text(r, MHD_HTTP_FORBIDDEN, "this file cannot be used here\n");
+  default:
+    return answer_text(r, MHD_HTTP_FORBIDDEN,
+                       "this name cannot be used: a model ends in .lisma or .rules.md, a table in "
+                       ".csv, and its folder must be there\n");
   }
 }
 
@@ -327,8 +338,24 @@ static void on_end(void* user, struct MHD_Connection* connection, void** state,
   *state = NULL;
 }
 
+static bool listen_on(ServeHttp* http, struct sockaddr_in* address, uint16_t port) {
+  address->sin_port = htons(port);
+  http->daemon = http->mhd.MHD_start_daemon(
+      MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, on_request,
+      http, MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
+      MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+      MHD_OPTION_END);
+  return http->daemon != NULL;
+}
+
+/// Browsers keep what is not saved by address and port: a folder has the same port each time it is
+/// served, unless somebody else has it. Below those that machines give to connections.
+static uint16_t usual_port(uint32_t place) {
+  return place ? (uint16_t)(20000u + place % 12000u) : 0;
+}
+
 ServeHttp* serve_http_start(ServeOptions* options) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(options->port)};
+  struct sockaddr_in address = {.sin_family = AF_INET};
   if (inet_pton(AF_INET, options->address, &address.sin_addr) != 1) {
     cli_error("--listen: %s is no address; 127.0.0.1 is this machine alone", options->address);
     return NULL;
@@ -344,15 +371,11 @@ ServeHttp* serve_http_start(ServeOptions* options) {
   }
   http->options = options;
   http->engines = engines_create(options->folder);
-  http->daemon =
-      !http->engines
-          ? NULL
-          : http->mhd.MHD_start_daemon(
-                MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL,
-                on_request, http, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_NOTIFY_COMPLETED,
-                on_end, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-                MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_END);
-  if (!http->daemon) {
+  bool listens =
+      http->engines &&
+      (listen_on(http, &address, options->port ? options->port : usual_port(options->place)) ||
+       (!options->port && listen_on(http, &address, 0)));
+  if (!listens) {
     cli_error("cannot listen on %s port %u: %s", options->address, options->port, strerror(errno));
     if (options->port) cli_hint("without --port a free one is chosen");
     serve_http_stop(http);

@@ -24,8 +24,8 @@ PAGE = "testpage1234"
 
 
 class Server:
-    def __init__(self, folder, *options):
-        self.child = subprocess.Popen([saltus_run.PROGRAM, "serve", folder, *options], stdout=subprocess.PIPE,
+    def __init__(self, folder, *options, before=()):
+        self.child = subprocess.Popen([*before, saltus_run.PROGRAM, "serve", folder, *options], stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, text=True)
         text = ""
         for line in self.child.stdout:
@@ -127,7 +127,7 @@ class Serve(unittest.TestCase):
             self.assertEqual(self.status("GET", "/", Origin=origin), 403, origin)
         self.assertEqual(self.status("GET", "/folder", Origin=f"http://{own}"), 200)
         for host in ("evil.example", f"evil.example:{self.server.port}", "127.0.0.1", f"127.0.0.1:{self.server.port + 1}",
-                     f"127.0.0.1.evil.example:{self.server.port}", f"2130706433:{self.server.port}"):
+                     f"127.0.0.1:{self.server.port}x", f"127.0.0.1.evil.example:{self.server.port}", f"2130706433:{self.server.port}"):
             self.assertEqual(self.status("GET", "/folder", Host=host), 403, host)
         self.assertEqual(self.status("GET", "/folder", Host=f"localhost:{self.server.port}"), 200)
 
@@ -146,6 +146,56 @@ class Serve(unittest.TestCase):
             self.assertEqual(f.read(), "secret' = 1;")
         with open(os.path.join(self.folder, "notes.txt"), encoding="utf-8") as f:
             self.assertEqual(f.read(), "private")
+
+    def test_what_is_not_listed_is_counted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for i in range(2003):
+                open(os.path.join(folder, f"m{i:04}.lisma"), "w", encoding="utf-8").close()
+            for name in (b"\xff.lisma", b"back\\slash.lisma", b"line\n.lisma"):
+                open(os.path.join(os.fsencode(folder), name), "w", encoding="utf-8").close()
+            deep = folder
+            server = Server(folder)
+            listed = json.loads(server.ask("GET", "/folder")[1])
+            self.assertEqual((len(listed["files"]), listed["left"]), (2000, 6))
+            for file in listed["files"][:3]:
+                self.assertEqual(server.ask("GET", f"/file?path={file['path']}")[0].status, 200)
+            server.stop()
+            shutil.rmtree(folder)
+            os.mkdir(folder)
+            for i in range(20):
+                deep = os.path.join(deep, str(i))
+                os.mkdir(deep)
+            server = Server(folder)
+            self.assertEqual(json.loads(server.ask("GET", "/folder")[1])["left"], 1)
+            server.stop()
+
+    def test_protected_files_are_not_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "kept.lisma")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("x' = 1;")
+            os.chmod(path, 0o444)
+            # who is root here is not let through either
+            plain = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"] if os.geteuid() == 0 else []
+            server = Server(folder, before=plain)
+            answer, data = server.ask("PUT", "/file?path=kept.lisma", b"x' = 2;")
+            self.assertEqual(answer.status, 403)
+            self.assertIn(b"protected", data)
+            server.stop()
+            with open(path, encoding="utf-8") as f:
+                self.assertEqual(f.read(), "x' = 1;")
+
+    def test_silent_clients_do_not_keep_others_out(self):
+        silent = []
+        try:
+            for _ in range(70):
+                s = socket.create_connection(("127.0.0.1", self.server.port), timeout=30)
+                s.sendall(b"GET / HTTP/1.1\r\nHost: ")
+                silent.append(s)
+            self.assertEqual(self.status("GET", "/folder"), 200)
+        finally:
+            for s in silent:
+                s.close()
 
     def test_two_pages_do_not_overwrite_each_other(self):
         answer, _ = self.server.ask("PUT", "/file?path=two.lisma", b"x' = 1;", If_None_Match="*")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every text of the workbench's page has its Russian translation, and no translation is there for nothing."""
+"""Every text of the workbench's page and every answer of its server has its Russian translation, and no translation is there
+for nothing."""
 import os
 import pathlib
 import re
@@ -16,6 +17,11 @@ asked = set(re.findall(r"\bsay\(\s*" + TEXT, code))
 for pair in re.findall(r"\bsay\([^()]*\? " + TEXT + " : " + TEXT, code):
     asked.update(pair)
 asked.update(re.findall(r"\{ name: " + TEXT + r", (?:keys|action|file)", code))  # commands and templates
+asked.update(re.findall(r"new EngineError\(" + TEXT, code))
+server = re.sub(r'"\s*\n\s*"', "", (SOURCE.parents[1] / "cli/serve_http.c").read_text(encoding="utf-8"))
+answers = set(re.findall(r'"((?:[^"\\\n]| \\")+ (?:[^"\\\n])+)\\n"', server)) - {"GET, PUT"}
+asked.update(answers)
+code += "".join(f'"{answer}"' for answer in answers)
 gallery = (SOURCE.parents[1] / "models/README.md").read_text(encoding="utf-8")
 asked.update(re.findall(r"^## (.*)\n\n\|", gallery, re.M))  # its subjects
 code += gallery

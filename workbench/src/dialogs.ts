@@ -36,7 +36,7 @@ export function toast(text: string, action?: HTMLElement): void {
   box.replaceChildren(text, action ?? "");
   box.hidden = false;
   clearTimeout(toastTimer);
-  toastTimer = window.setTimeout(() => (box.hidden = true), 3000 + 40 * text.length);
+  toastTimer = window.setTimeout(() => (box.hidden = true), action ? 20_000 : 3000 + 40 * text.length);
 }
 
 const FURTHER_KEYS: [string, string][] = [

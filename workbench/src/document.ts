@@ -3,7 +3,6 @@
 // The model that is open: where it is kept, what of its text is not saved, and saving it.
 import { askText, toast } from "./dialogs";
 import { byId } from "./dom";
-import { lasting } from "./memory";
 import { Store } from "./store";
 import { say } from "./words";
 
@@ -29,13 +28,18 @@ export class OpenModel {
     this.version = version;
     this.replaced = "";
     this.savedText = text;
-    lasting.set("saltus.last", path);
+    this.store.last = path;
   }
 
   /** What is in the store differs from what is shown. */
   differsFrom(saved: string): void {
     this.savedText = saved;
     this.showName();
+  }
+
+  /** What is shown is not to be kept any more. */
+  forget(): void {
+    this.savedText = this.text();
   }
 
   keepDraft(): void {
@@ -52,8 +56,7 @@ export class OpenModel {
 
   /** Where the text is to be saved, asked for where the present place is not the user's; null: nowhere. */
   private async place(): Promise<{ path: string; version: string | null } | null> {
-    const given = this.path.startsWith("gallery/") || this.path.startsWith("linked.") || (this.path.startsWith("models/") && !this.store.hasFolder);
-    if (!given) return { path: this.path, version: this.version };
+    if (!this.store.isGiven(this.path)) return { path: this.path, version: this.version };
     const name = await askText("Save", "name of the model", this.path.replace(/.*\//, ""));
     if (!name) return null;
     const path = /\.(lisma|rules\.md)$/.test(name) ? name : name + (this.isTables ? ".rules.md" : ".lisma");
@@ -80,7 +83,7 @@ export class OpenModel {
     this.version = result.version;
     const moved = place.path !== this.path;
     this.path = place.path;
-    lasting.set("saltus.last", this.path);
+    this.store.last = this.path;
     this.showName();
     toast(say("Saved."));
     return moved ? this.path : null;

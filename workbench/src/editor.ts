@@ -179,6 +179,8 @@ export class Editor {
       doc: text,
       extensions: [
         lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), history(), drawSelection(), bracketMatching(),
+        // lines that end differently: their ends stay what they are
+        text.includes("\r") ? EditorState.lineSeparator.of("\n") : [],
         indentUnit.of("  "), codeFolding(), highlightSelectionMatches(), lintGutter(), shownLine,
         syntaxHighlighting(classHighlighter),
         this.language.of(this.path.endsWith(".rules.md") ? rules : lisma),

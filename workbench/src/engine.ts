@@ -57,7 +57,10 @@ function read(buffer: ArrayBuffer): Answer {
 export class ServedEngine extends Engine {
   private readonly page = Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => (b % 36).toString(36)).join("");
 
-  constructor(private readonly token: string) {
+  constructor(
+    private readonly token: string,
+    readonly folder: string, // a number that stands for it
+  ) {
     super();
     addEventListener("pagehide", () => void this.end());
   }
@@ -147,12 +150,13 @@ export function openEngine(): { engine: Engine; server: ServedEngine | null; wat
     const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
     return { engine: new WorkerEngine(byId("engine-script").textContent ?? "", unpacked), server: null, watches: false };
   }
-  const given = /(?:^#|&)token=([0-9a-f]+)/.exec(location.hash);
+  const given = /^#token=([0-9a-f]+)(&watch)?(?:&folder=([0-9a-f]+))?/.exec(location.hash);
   if (given) {
-    ofTab.set("saltus.watch", /&watch/.test(location.hash) ? "yes" : "");
     ofTab.set("saltus.token", given[1]);
-    history.replaceState(null, "", location.pathname + location.hash.replace(/token=[0-9a-f]+&?(watch)?/, "").replace(/^#$/, ""));
+    ofTab.set("saltus.watch", given[2] ? "yes" : "");
+    ofTab.set("saltus.folder", given[3] ?? "");
+    history.replaceState(null, "", location.pathname);
   }
-  const server = new ServedEngine(ofTab.get("saltus.token") ?? "");
+  const server = new ServedEngine(ofTab.get("saltus.token") ?? "", ofTab.get("saltus.folder") ?? "");
   return { engine: server, server, watches: ofTab.get("saltus.watch") === "yes" };
 }

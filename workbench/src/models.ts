@@ -2,7 +2,7 @@
 //
 // The list of models: the user's own, those of the folder, the gallery; and what a new one begins with.
 import { byId, make } from "./dom";
-import { Entry, Store } from "./store";
+import { Entry, GALLERY_FOLDER, Store } from "./store";
 import { getLanguage, say } from "./words";
 
 export interface ModelsHost {
@@ -10,6 +10,7 @@ export interface ModelsHost {
   openModel(path: string): void;
   create(proposal: string, text: string): void;
   remove(path: string): void;
+  discard(path: string): void;
   upload(): void;
 }
 
@@ -165,8 +166,8 @@ export class ModelMenu {
     box.replaceChildren(make("div", { class: "head" }, find, make("small", {}, say("begin with")), ...fresh, make("button", { click: () => this.leave(() => this.host.upload()) }, say("From a file"))), list);
     find.focus();
     // the field takes letters while the folder is still looked up
-    const entries = await this.store.list();
-    const fill = (): void => this.fill(list, entries, find.value);
+    const { entries, left } = await this.store.list();
+    const fill = (): void => this.fill(list, entries, find.value, left);
     find.addEventListener("input", fill);
     fill();
   }
@@ -182,14 +183,14 @@ export class ModelMenu {
 
   /** Models that show most with least, before the whole gallery. */
   private firstOnes(entries: Entry[]): HTMLElement[] {
-    const found = FIRST.map((path) => entries.find((e) => e.path === `gallery/${path}`)).filter((e) => e !== undefined);
+    const found = FIRST.map((path) => entries.find((e) => e.path === GALLERY_FOLDER + path)).filter((e) => e !== undefined);
     return found.length ? [make("h3", {}, say("Good to begin with")), ...found.map((e) => this.item(e))] : [];
   }
 
-  private fill(list: HTMLElement, entries: Entry[], text: string): void {
+  private fill(list: HTMLElement, entries: Entry[], text: string, left: number): void {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     list.replaceChildren();
-    for (const [place, heading] of [["own", "My models"], ["folder", "Folder"], ["gallery", "Gallery"]] as const) {
+    for (const [place, heading] of [["draft", "Not saved"], ["own", "My models"], ["folder", "Folder"], ["gallery", "Gallery"]] as const) {
       const found = entries.filter((e) => e.place === place && words.every((w) => `${e.path} ${e.title}`.toLowerCase().includes(w)));
       if (place === "gallery" && !words.length) list.append(...this.firstOnes(found));
       if (!found.length) continue;
@@ -200,16 +201,18 @@ export class ModelMenu {
         groups.set(group, [...(groups.get(group) ?? []), e]);
       }
       for (const [group, of] of groups) list.append(make("h3", {}, group), ...of.map((e) => this.item(e)));
+      if (place === "folder" && left) list.append(make("p", { class: "left" }, `${say("not shown, too many, too deep or without a name in UTF-8:")} ${left}`));
     }
   }
 
   private item(e: Entry): HTMLElement {
     const open = make("button", {
       class: "item", "aria-current": String(e.path === this.host.modelName), click: () => this.leave(() => this.host.openModel(e.path)),
-    }, e.path.replace(/^gallery\//, ""), e.title ? make("small", {}, e.title) : null);
-    if (e.place !== "own") return open;
+    }, e.path.replace(GALLERY_FOLDER, ""), e.title ? make("small", {}, e.title) : null);
+    if (e.place !== "own" && e.place !== "draft") return open;
+    const [does, act] = e.place === "own" ? ["remove", this.host.remove] : ["discard", this.host.discard];
     return make("div", { class: "own" }, open,
-      make("button", { class: "mini", title: say("remove"), "aria-label": `${say("remove")} ${e.path}`, click: () => this.leave(() => this.host.remove(e.path)) }, "×"));
+      make("button", { class: "mini", title: say(does), "aria-label": `${say(does)} ${e.path}`, click: () => this.leave(() => act.call(this.host, e.path)) }, "×"));
   }
 
   /** Arrows go through the list; Escape closes it. */

@@ -3,12 +3,13 @@
 // Where models are: the gallery that is part of the page, the user's folder behind `saltus serve`, the browser's own
 // storage, and drafts of what is not saved.
 import { ServedEngine } from "./engine";
+import { Form, fromBytes, toBytes } from "./form";
 import { lasting } from "./memory";
 
 declare const GALLERY: Record<string, string>; // put there by build.mjs: path and text
 declare const SUBJECTS: Record<string, { subject: string; what?: string }>; // of models of the gallery
 
-export const GALLERY_FOLDER = "gallery/";
+export const GALLERY_FOLDER = ".gallery/"; // no folder of the user's: those that begin with a dot are not listed
 const GIVEN_FOLDER = "models/"; // what an exported page was given
 
 /** Models that `saltus serve --export` has put into the page. */
@@ -24,6 +25,7 @@ const GIVEN = givenModels();
 const DRAFT = "saltus.draft:";
 const OWN = "saltus.model:";
 const VIEW = "saltus.view:";
+const LAST = "saltus.last:";
 
 /** Keep a text in the browser's storage; where that is full, what was only looked at makes room. Whether it is kept. */
 function keep(key: string, text: string): boolean {
@@ -34,7 +36,7 @@ function keep(key: string, text: string): boolean {
 
 export interface Entry {
   path: string;
-  place: "gallery" | "folder" | "own";
+  place: "draft" | "gallery" | "folder" | "own";
   title: string;
   subject?: string; // of a model of the gallery
 }
@@ -61,7 +63,37 @@ export function firstGiven(): string | null {
 }
 
 export class Store {
+  private readonly forms = new Map<string, Form>(); // of files in the folder, by path
+
   constructor(private readonly server: ServedEngine | null) {}
+
+  /** What is kept for a path: folders that are served from one address do not share it. */
+  private key(kind: string, path: string): string {
+    return `${kind}${this.server ? `${this.server.folder}/` : ""}${path}`;
+  }
+
+  /** The model that was open before. */
+  get last(): string | null {
+    return lasting.get(this.key(LAST, ""));
+  }
+
+  set last(path: string) {
+    lasting.set(this.key(LAST, ""), path);
+  }
+
+  /** Whether a model is part of the page, or came with it, and is saved elsewhere. */
+  isGiven(path: string): boolean {
+    return path.startsWith(GALLERY_FOLDER) || path.startsWith("linked.") || (path.startsWith(GIVEN_FOLDER) && !this.server);
+  }
+
+  /** A name like this one under which nothing else waits to be saved. */
+  freePlace(path: string, text: string): string {
+    for (let n = 1; ; n++) {
+      const place = n === 1 ? path : path.replace(/\.(lisma|rules\.md)$/, `.${n}.$1`);
+      const draft = this.draft(place);
+      if (draft === null || draft === text) return place;
+    }
+  }
 
   /** Whether models can be saved to a folder. */
   get hasFolder(): boolean {
@@ -89,22 +121,26 @@ export class Store {
     return keys.map((key): [string, string] => [key.slice(OWN.length), lasting.get(key) ?? ""]).sort(([a], [b]) => a.localeCompare(b));
   }
 
-  async list(): Promise<Entry[]> {
+  /** All models; `left`: how many files and folders of the user's are not among them. */
+  async list(): Promise<{ entries: Entry[]; left: number }> {
     const entries: Entry[] = [];
+    let left = 0;
     if (this.server) {
       const response = await this.server.request("/folder");
-      const listing = response.ok ? ((await response.json()) as { files: { path: string }[] }) : { files: [] };
+      const listing = response.ok ? ((await response.json()) as { files: { path: string }[]; left: number }) : { files: [], left: 0 };
+      left = listing.left;
       for (const f of listing.files) if (isModel(f.path)) entries.push({ path: f.path, place: "folder", title: "" });
     } else {
       for (const [path, text] of this.ownModels()) entries.push({ path, place: "own", title: titleOf(text) });
     }
+    for (const [path, text] of this.drafts()) entries.push({ path, place: "draft", title: titleOf(text) });
     for (const [path, text] of Object.entries(GIVEN)) {
       if (isModel(path)) entries.push({ path: GIVEN_FOLDER + path, place: "folder", title: titleOf(text) });
     }
     for (const [path, text] of Object.entries(GALLERY)) {
       if (isModel(path)) entries.push({ path: GALLERY_FOLDER + path, place: "gallery", title: SUBJECTS[path]?.what ?? titleOf(text), subject: SUBJECTS[path]?.subject });
     }
-    return entries;
+    return { entries, left };
   }
 
   async open(path: string): Promise<Opened> {
@@ -122,7 +158,9 @@ export class Store {
     }
     const response = await this.server.request(`/file?path=${encodeURIComponent(path)}`);
     if (!response.ok) throw new Error((await response.text()).trim());
-    return { text: await response.text(), version: response.headers.get("ETag") };
+    const { text, form } = fromBytes(await response.arrayBuffer());
+    this.forms.set(path, form);
+    return { text, version: response.headers.get("ETag") };
   }
 
   /** Save; "changed" when somebody else has changed the file since `version`. `version` "": a new file. */
@@ -136,7 +174,7 @@ export class Store {
     const headers: Record<string, string> = {};
     if (version === "") headers["If-None-Match"] = "*";
     else if (version !== null) headers["If-Match"] = version;
-    const response = await this.server.request(`/file?path=${encodeURIComponent(path)}`, { method: "PUT", body: text, headers });
+    const response = await this.server.request(`/file?path=${encodeURIComponent(path)}`, { method: "PUT", body: toBytes(text, this.forms.get(path)), headers });
     if (response.status === 412) return "changed";
     if (!response.ok) throw new Error((await response.text()).trim());
     return { version: response.headers.get("ETag") };
@@ -154,11 +192,17 @@ export class Store {
   // ---- what is not saved -------------------------------------------------------------------------
 
   draft(path: string): string | null {
-    return lasting.get(DRAFT + path);
+    return lasting.get(this.key(DRAFT, path));
+  }
+
+  private drafts(): [string, string][] {
+    const prefix = this.key(DRAFT, "");
+    const paths = lasting.keys().filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length)).sort();
+    return paths.map((path) => [path, this.draft(path) ?? ""]);
   }
 
   keepDraft(path: string, text: string): boolean {
-    return keep(DRAFT + path, text);
+    return keep(this.key(DRAFT, path), text);
   }
 
   // ---- what was set and looked at ----------------------------------------------------------------
@@ -166,21 +210,21 @@ export class Store {
   /** What the user has made around a model, or null. */
   view(path: string): unknown {
     try {
-      return JSON.parse(lasting.get(VIEW + path) ?? "null");
+      return JSON.parse(lasting.get(this.key(VIEW, path)) ?? "null");
     } catch {
       return null;
     }
   }
 
   dropView(path: string): void {
-    lasting.remove(VIEW + path);
+    lasting.remove(this.key(VIEW, path));
   }
 
   keepView(path: string, view: object): void {
-    keep(VIEW + path, JSON.stringify(view));
+    keep(this.key(VIEW, path), JSON.stringify(view));
   }
 
   dropDraft(path: string): void {
-    lasting.remove(DRAFT + path);
+    lasting.remove(this.key(DRAFT, path));
   }
 }

@@ -2,6 +2,7 @@
 //
 // A tour of five minutes: each step shows a place and asks for something; doing it ticks the step.
 import { make } from "./dom";
+import { GALLERY_FOLDER } from "./store";
 import { getLanguage, say } from "./words";
 
 /** What a step can see. */
@@ -35,7 +36,7 @@ interface Step {
 }
 
 const STEPS: Step[] = [
-  { at: "#left", opens: "gallery/ball.lisma",
+  { at: "#left", opens: `${GALLERY_FOLDER}ball.lisma`,
     en: "A model is a text: equations, and what jumps at an event. This ball falls and bounces. It was run when the page opened.",
     ru: "Модель — это текст: уравнения и то, что скачком меняется в событии. Этот мяч падает и отскакивает. Прогон уже сделан." },
   { at: "#parameters", done: (now) => now.set > 0,
@@ -59,7 +60,7 @@ const STEPS: Step[] = [
   { at: "#editor", done: (now, then) => now.text !== then.text,
     en: "Change a number in the text. Mistakes are underlined as you type; Ctrl+Z takes everything back, in text, tables, sliders and charts.",
     ru: "Измените число в тексте. Ошибки подчёркиваются при вводе; Ctrl+Z отменяет всё: в тексте, таблицах, ползунках и графиках." },
-  { at: "#left", opens: "gallery/rules/hoop.rules.md",
+  { at: "#left", opens: `${GALLERY_FOLDER}rules/hoop.rules.md`,
     en: "The same with tables: a springy hoop as state vector, predicates, situations and rules. Beside a rule stands its equation; F4 in a cell shows all procedures.",
     ru: "То же таблицами: упругий обруч как вектор состояния, предикаты, ситуации и правила. Рядом с правилом — его уравнение; F4 в ячейке показывает все процедуры." },
   { at: "#stage", done: (now, then) => now.cursor !== then.cursor,

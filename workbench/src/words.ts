@@ -77,6 +77,31 @@ const russian: Record<string, string> = {
   "Unsaved work was restored.": "Несохранённая работа восстановлена.",
   "The file was changed elsewhere. Save again to replace it.":
     "Файл изменён в другом месте. Сохраните ещё раз, чтобы заменить его.",
+  "The file is not UTF-8 text, and saving it would change its letters: convert it first.":
+    "Файл не в кодировке UTF-8, и сохранение изменило бы его буквы: сначала преобразуйте его.",
+  "The file is too large for the page.": "Файл слишком велик для страницы.",
+  "not shown, too many, too deep or without a name in UTF-8:": "не показано (слишком много, слишком глубоко или имя не в UTF-8):",
+  "this server is not known by that name": "этот сервер не известен под таким именем",
+  "another page's requests are not answered": "на запросы других страниц ответа нет",
+  "the token is missing or wrong: use the address that `saltus serve` has printed":
+    "нет пароля или он неверен: откройте адрес, который напечатала команда `saltus serve`",
+  "the request is too large": "запрос слишком велик",
+  "which page asks?": "какая страница спрашивает?",
+  "too many pages are open; close one": "открыто слишком много страниц; закройте одну",
+  "the engine took longer than a minute and was ended": "счёт длился дольше минуты и прерван",
+  "the engine has ended; it is started anew": "счёт прервался; он начат заново",
+  "out of memory": "не хватает памяти",
+  "there is no such model": "такой модели нет",
+  "the file was changed elsewhere": "файл изменён в другом месте",
+  "this machine refuses it: the file or its folder is protected, or the disk is full":
+    "система не разрешает: файл или его папка защищены, или диск полон",
+  "the file is too large for the page": "файл слишком велик для страницы",
+  "this name cannot be used: a model ends in .lisma or .rules.md, a table in .csv, and its folder must be there":
+    "это имя не годится: модель кончается на .lisma или .rules.md, таблица на .csv, и папка должна существовать",
+  "which file?": "какой файл?",
+  "there is nothing here": "здесь ничего нет",
+  "Not saved": "Не сохранено",
+  discard: "отбросить",
   "name of the model": "имя модели",
   "line": "строка",
   "Rows (CSV)": "Строки (CSV)",

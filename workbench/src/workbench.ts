@@ -11,6 +11,7 @@ import { Editor } from "./editor";
 import { openEngine, ServedEngine } from "./engine";
 import { eventText } from "./events";
 import { Exporter } from "./exporting";
+import { fromBytes } from "./form";
 import { allCommands } from "./keys";
 import { readLink, writeLink } from "./link";
 import { readView, View } from "./looking";
@@ -20,14 +21,15 @@ import { showMessages } from "./messages";
 import { ModelMenu } from "./models";
 import { Model } from "./session";
 import { listenToSplitter } from "./splitter";
-import { firstGiven, Store } from "./store";
+import { firstGiven, GALLERY_FOLDER, Store } from "./store";
 import { Tables } from "./tables";
 import { Toolbar } from "./toolbar";
 import { Tour, TourView } from "./tour";
 import { Watch } from "./watch";
 import { count, getLanguage, say, setLanguage } from "./words";
 
-const FIRST_MODEL = "gallery/ball.lisma";
+const FIRST_MODEL = `${GALLERY_FOLDER}ball.lisma`;
+const UPLOAD_MAX = 4_000_000; // bytes
 const PATIENCE = 1500; // ms without an answer after which the page says so
 
 export class Workbench extends Desk {
@@ -113,7 +115,7 @@ export class Workbench extends Desk {
       if (shared) {
         history.replaceState(null, "", location.pathname + location.search);
         this.session.until = shared.until;
-        await this.showModel(this.placeOfLinked(shared.path, shared.text), shared.text, "", true, () => {
+        await this.showModel(this.store.freePlace(shared.path, shared.text), shared.text, "", true, () => {
           Object.assign(this.session.set, shared.set);
         });
         this.keepFresh();
@@ -123,17 +125,8 @@ export class Workbench extends Desk {
     } catch (error) {
       this.toast(error instanceof Error ? say(error.message) : String(error));
     }
-    const last = lasting.get("saltus.last") ?? firstGiven() ?? FIRST_MODEL;
+    const last = this.store.last ?? firstGiven() ?? FIRST_MODEL;
     await this.open(last).catch(() => this.open(FIRST_MODEL));
-  }
-
-  /** A name under which a model of a link takes the place of no other one that is not saved. */
-  private placeOfLinked(path: string, text: string): string {
-    for (let n = 1; ; n++) {
-      const place = n === 1 ? path : path.replace("linked.", `linked.${n}.`);
-      const draft = this.store.draft(place);
-      if (draft === null || draft === text) return place;
-    }
   }
 
   async open(path: string): Promise<void> {
@@ -371,7 +364,7 @@ export class Workbench extends Desk {
   }
 
   get modelPath(): string {
-    return this.path.replace(/^gallery\//, "models/");
+    return this.path.replace(GALLERY_FOLDER, "models/");
   }
 
   get modelName(): string {
@@ -389,18 +382,35 @@ export class Workbench extends Desk {
   // ---- models, export, links, help ---------------------------------------------------------------
 
   openModel(path: string): void {
-    void this.open(path).catch((error: Error) => this.toast(error.message));
+    void this.open(path).catch((error: Error) => this.toast(say(error.message)));
   }
 
-  /** A model of the browser's storage goes; it can be brought back as long as the page is open. */
+  /** A model of the browser's storage goes. */
   remove(path: string): void {
     const text = this.store.remove(path);
+    this.offerBack(path, () => void this.store.save(path, text, null));
+    if (path === this.path) this.openModel(FIRST_MODEL);
+  }
+
+  /** What is not saved of a model goes. */
+  discard(path: string): void {
+    const text = this.store.draft(path) ?? "";
+    if (path === this.path) this.model.forget();
+    this.store.dropDraft(path);
+    this.offerBack(path, () => {
+      this.store.keepDraft(path, text);
+      if (path === this.path) this.openModel(path);
+    });
+    if (path === this.path) void this.open(path).catch(() => this.open(FIRST_MODEL));
+  }
+
+  /** What was removed can be brought back for a while. */
+  private offerBack(path: string, bring: () => void): void {
     const back = make("button", { class: "mini", click: () => {
-      void this.store.save(path, text, null);
+      bring();
       byId("toast").hidden = true;
     } }, say("bring it back"));
-    this.toast(`${path}: ${say("removed")} `, back);
-    if (path === this.path) this.openModel(FIRST_MODEL);
+    this.toast(`${path.replace(GALLERY_FOLDER, "")}: ${say("removed")} `, back);
   }
 
   /** A model or a table from the user's disk. */
@@ -408,21 +418,23 @@ export class Workbench extends Desk {
     const input = make("input", { type: "file", accept: ".lisma,.md,.txt" });
     input.addEventListener("change", () => {
       const file = input.files?.[0];
-      if (!file || file.size > 4_000_000) return;
-      void file.text().then((text) => this.showFresh(file.name.endsWith(".rules.md") || /\.lisma$/.test(file.name) ? file.name : `${file.name}.lisma`, text));
+      if (!file) return;
+      const place = /\.(lisma|rules\.md)$/.test(file.name) ? file.name : `${file.name}.lisma`;
+      const read = file.size > UPLOAD_MAX ? Promise.reject(new Error("The file is too large for the page.")) : file.arrayBuffer();
+      void read.then((bytes) => this.showFresh(place, fromBytes(bytes).text)).catch((error: Error) => this.toast(say(error.message)));
     });
     input.click();
   }
 
   async create(proposal: string, text: string): Promise<void> {
-    const name = await askText("New model", "name of the model", proposal);
+    const name = await askText("New model", "name of the model", this.store.freePlace(proposal, text));
     if (!name) return;
     const ending = proposal.endsWith(".rules.md") ? ".rules.md" : ".lisma";
     await this.showFresh(name.endsWith(ending) ? name : name + ending, text);
   }
 
   private async showFresh(path: string, text: string): Promise<void> {
-    await this.showModel(path, text, "", false);
+    await this.showModel(this.store.freePlace(path, text), text, "", false);
     this.keepFresh();
   }
 

@@ -20,8 +20,8 @@ if (pictures) mkdirSync(pictures, { recursive: true });
 
 // ---- the two forms -------------------------------------------------------------------------------
 
-async function serve(folder) {
-  const child = spawn(program, ["serve", folder]);
+async function serve(folder, ...options) {
+  const child = spawn(program, ["serve", folder, ...options]);
   const address = await new Promise((resolve, reject) => {
     let text = "";
     child.stdout.on("data", (data) => {
@@ -96,7 +96,7 @@ class Bench {
 const tests = {
   async opens_with_a_run(bench) {
     const look = await bench.until((look) => look.state === 'done');
-    assert.equal(look.path, "gallery/ball.lisma");
+    assert.equal(look.path, ".gallery/ball.lisma");
     assert.equal(look.events.length, 27);
     assert.ok(Math.abs(look.events[0].t - 1.428086981229) < 1e-8);
     assert.equal(look.last.bounces, 26);
@@ -310,6 +310,101 @@ const tests = {
     await cell.press("Enter");
     const after = await bench.until((look) => look.text.includes("| R радиус | 35 |") && look.constants["R радиус"] === 35);
     assert.equal(after.text, before.replace("| R радиус | 30 |", "| R радиус | 35 |"));
+  },
+
+  async saving_changes_what_was_changed(bench) {
+    if (bench.form.name !== "serve") return;
+    const { page } = bench;
+    const file = (name) => join(bench.form.folder, name);
+    const body = "// one\r\nx' = 1; x(t0) = 0;\r\nexperiment { end = 1; }\r\n";
+    const files = { "crlf.lisma": body, "mark.lisma": `\ufeff${body}`, "mixed.lisma": body.replace("\r", "") };
+    const foreign = Buffer.from([0x2f, 0x2f, 0xef, 0xf0, 0x0a]); // Russian letters, not in UTF-8
+    for (const [name, text] of Object.entries(files)) writeFileSync(file(name), text);
+    writeFileSync(file("foreign.lisma"), foreign);
+    mkdirSync(file("gallery"));
+    writeFileSync(file("gallery/ball.lisma"), "mine' = 3; mine(t0) = 0; experiment { end = 1; }\n");
+    for (const [name, text] of Object.entries(files)) {
+      await bench.open(name);
+      assert.equal(await page.locator("#model-name.dirty").count(), 0, name);
+      await page.click(".cm-content");
+      await page.keyboard.press("Control+End");
+      await page.keyboard.type("// end");
+      await page.keyboard.press("Control+s");
+      await page.waitForSelector("#model-name:not(.dirty)");
+      assert.equal(readFileSync(file(name), "utf8"), `${text}// end`, name);
+    }
+    await page.click("#models-button");
+    await page.click("#models .item >> text=foreign.lisma");
+    await page.waitForSelector("#toast:not([hidden]):has-text('not UTF-8')");
+    assert.deepEqual(readFileSync(file("foreign.lisma")), foreign);
+    // a folder of this name is not the page's own gallery
+    await page.click("#models-button");
+    await page.click("#models .item >> text=gallery/ball.lisma");
+    await bench.until((look) => Math.round(look.last.mine) === 3);
+    for (const name of [...Object.keys(files), "foreign.lisma", "gallery"]) rmSync(file(name), { recursive: true });
+  },
+
+  async what_is_not_saved_is_found_again(bench) {
+    const { page } = bench;
+    const text = (n) => `x' = ${n}; x(t0) = 0;\nexperiment { end = 1; }\n`;
+    const make = async (name, n) => {
+      await page.click("#models-button");
+      await page.click("#models >> text=Empty");
+      await page.fill("dialog input", name);
+      await page.keyboard.press("Enter");
+      await bench.until((look) => look.last.x !== undefined && look.state === "done");
+      await bench.write(text(n));
+      return bench.until((look, n) => Math.round(look.last.x) === n && look.state === "done", n);
+    };
+    await make("twin", 1);
+    assert.equal((await make("twin", 2)).path, "twin.2.lisma", "the first one is spared");
+    await bench.open("relay.lisma");
+    const choose = async (selector) => {
+      await page.click("#models-button");
+      await page.click(`#models .own:has-text("${selector}") button`);
+    };
+    await choose("twin.lisma");
+    assert.equal((await bench.until((look) => look.path === "twin.lisma" && look.state === "done")).text, text(1));
+    await page.click("#models-button");
+    await page.click('#models [aria-label="discard twin.lisma"]');
+    await bench.until((look) => look.path === ".gallery/ball.lisma");
+    await page.click("#toast button");
+    await choose("twin.lisma");
+    assert.equal((await bench.until((look) => look.path === "twin.lisma" && look.state === "done")).text, text(1));
+    await page.evaluate(() => localStorage.clear());
+    bench.problems.length = 0; // the browser tells of the answers 404
+  },
+
+  async folders_do_not_share_drafts(bench) {
+    if (bench.form.name !== "serve") return;
+    const above = mkdtempSync(join(tmpdir(), "saltus-folders-"));
+    const model = (n) => `x' = ${n}; x(t0) = 0;\nexperiment { end = 1; }\n`;
+    for (const [name, n] of [["one", 1], ["two", 2]]) {
+      mkdirSync(join(above, name));
+      writeFileSync(join(above, name, "same.lisma"), model(n));
+    }
+    const port = ({ address }) => /:(\d+)/.exec(address)[1];
+    const visit = async (form, action) => {
+      const other = await newPage(null, form, form.address, bench.page.context());
+      await action(other);
+      await other.page.close();
+      form.child.removeAllListeners("exit");
+      const ended = new Promise((resolve) => form.child.on("exit", resolve));
+      form.stop();
+      await ended;
+    };
+    const first = await serve(join(above, "one"));
+    await visit(first, async (b) => {
+      await b.open("same.lisma");
+      await b.write(model(7));
+      await b.until((look) => Math.round(look.last.x) === 7);
+      await b.page.waitForTimeout(400);
+    });
+    await visit(await serve(join(above, "two"), "--port", port(first)), async (b) => assert.equal((await b.open("same.lisma")).text, model(2)));
+    const again = await serve(join(above, "one"));
+    assert.equal(port(again), port(first), "a folder has its own address");
+    await visit(again, async (b) => assert.equal((await b.until((look) => look.path === "same.lisma" && look.state === "done")).text, model(7)));
+    rmSync(above, { recursive: true });
   },
 
   async unsaved_work_survives_reload(bench) {
@@ -747,7 +842,7 @@ experiment { end = 3; }
     await page.keyboard.type("// mine");
     await ticked();
     await next();
-    await bench.until((look) => look.path === "gallery/rules/hoop.rules.md" && look.state === "done");
+    await bench.until((look) => look.path === ".gallery/rules/hoop.rules.md" && look.state === "done");
     await next();
     await page.click(".drawing-controls button");
     await ticked();
@@ -865,7 +960,7 @@ experiment { end = 3; }
     await make(bench, 4); // a new model of this name
     await save(bench, "changed elsewhere");
     await bench.page.waitForTimeout(300); // what is not saved is kept as a draft after a moment
-    await bench.page.evaluate(() => localStorage.removeItem("saltus.draft:shared_model.lisma"));
+    await bench.page.evaluate(() => Object.keys(localStorage).filter((k) => /^saltus\.draft:.*shared_model\.lisma$/.test(k)).forEach((k) => localStorage.removeItem(k)));
     await other.page.reload();
     assert.equal((await other.until((look) => look.state === "done" && look.path === "shared_model.lisma")).text, text(3));
     await other.page.close();
