@@ -121,6 +121,43 @@ static void execute(const ModelInstr* pc, const ModelContext* context, const Mod
   LOOP_END()
 }
 
+#define CASE_UNARY(name, value) \
+  case MODEL_OP_##name: { \
+    double a = A; \
+    D = (value); \
+    break; \
+  }
+#define CASE_BINARY(name, value) \
+  case MODEL_OP_##name: { \
+    double a = A; \
+    double b = B; \
+    D = (value); \
+    break; \
+  }
+
+/// Execute operations that call nothing, and return the first other one. Small models have hardly
+/// any others: a function that calls none saves no registers.
+#if defined(__GNUC__)
+__attribute__((always_inline))  // it is a loop, and a call of it is what is to be saved
+#endif
+static inline const ModelInstr*
+execute_plain(const ModelInstr* pc, double* regs) {
+  for (;; pc++) {
+    switch (pc->op) {
+      MODEL_PLAIN_OPERATIONS(CASE_UNARY, CASE_BINARY)
+      CASE_BINARY(SELECT, model_select(D, a, b))
+    default: return pc;
+    }
+  }
+}
+
+/// The same to the end of the code.
+static inline void execute_small(const ModelInstr* pc, const ModelContext* context,
+                                 const ModelProgram* program, double* regs) {
+  pc = execute_plain(pc, regs);
+  if (pc->op != MODEL_OP_END) execute(pc, context, program, regs, NULL);
+}
+
 void model_program_bind(const ModelProgram* program, const double* env, double* regs) {
   if (program->const_count) {
     memcpy(regs + program->const_begin, program->consts, program->const_count * sizeof *regs);
@@ -193,14 +230,20 @@ interpret_large(const ModelProgram* program, const ModelContext* context, double
 
 void model_program_interpret(const ModelProgram* program, const ModelContext* context, double* regs,
                              double t, const double* x, double* out) {
-  static const ModelInstr nothing = {.op = MODEL_OP_END};
   regs[0] = t;
   if (program->roll || program->state_count > FEW_STATES) {
     interpret_large(program, context, regs, x, out);
     return;
   }
   copy_few(regs + 1, x, program->state_count);
-  execute(program->code ? program->code : &nothing, context, program, regs, out);
+  const ModelInstr* pc = program->code ? execute_plain(program->code, regs) : NULL;
+  if (pc && pc->op != MODEL_OP_END) {
+    execute(pc, context, program, regs, out);
+    return;
+  }
+  for (uint32_t i = 0; out && i < program->output_count; i++) {
+    out[i] = regs[program->outputs[i]];
+  }
 }
 
 void model_scale_states(const ModelPartOutput* runs, uint32_t count, double factor,
@@ -261,7 +304,7 @@ double model_term_value(const ModelTerm* term, const ModelContext* context, cons
     regs[program->inputs[i].reg] = model_arg(term->args[program->inputs[i].env], numbers, env);
   }
   regs[0] = t;
-  execute(program->code, context, program, regs, NULL);
+  execute_small(program->code, context, program, regs);
   return regs[program->outputs[0]];
 }
 
@@ -315,7 +358,7 @@ bool model_singles_run(const ModelSingles* singles, const ModelProgram* program,
   for (uint32_t i = shape->state_count; i < shape->leaf_count; i++) {
     own[i] = regs[row[i]];
   }
-  execute(singles->code + shape->code, context, NULL, own, NULL);
+  execute_small(singles->code + shape->code, context, NULL, own);
   *value = own[shape->output];
   return true;
 }

@@ -27,28 +27,21 @@ static inline double model_select(double truth, double a, double b) {
   return truth == 0.0 ? b : truth == 1.0 ? a : truth * a + (1.0 - truth) * b;
 }
 
-#define MODEL_OPERATION_OF_FUNCTION(UNARY, name, word, call, ...) UNARY(name, call(a))
-#define MODEL_OPERATIONS(UNARY, BINARY) \
+/// Those that call nothing.
+#define MODEL_PLAIN_OPERATIONS(UNARY, BINARY) \
   UNARY(MOVE, a) \
   UNARY(NEG, -a) \
   BINARY(ADD, a + b) \
   BINARY(SUB, a - b) \
   BINARY(MUL, a* b) \
   BINARY(DIV, a / b) \
-  BINARY(POW, base_pow(a, b)) \
   UNARY(SQUARE, a* a) \
   UNARY(RECIP, 1.0 / a) \
-  BASE_FUNCTIONS(MODEL_OPERATION_OF_FUNCTION, UNARY) \
   UNARY(SQRT, MODEL_SQRT(a)) \
   UNARY(ABS, MODEL_FABS(a)) \
   UNARY(SIGN, model_sign(a)) \
-  UNARY(FLOOR, floor(a)) \
-  UNARY(CEIL, ceil(a)) \
-  BINARY(ATAN2, base_atan2(a, b)) \
-  BINARY(POLYGAMMA, base_polygamma(a, b)) \
   BINARY(MIN, a < b || a != a ? a : b) \
   BINARY(MAX, a > b || a != a ? a : b) \
-  BINARY(MOD, a - b * floor(a / b)) \
   BINARY(LT, a < b ? 1.0 : 0.0) \
   BINARY(LE, a <= b ? 1.0 : 0.0) \
   BINARY(GT, a > b ? 1.0 : 0.0) \
@@ -58,5 +51,16 @@ static inline double model_select(double truth, double a, double b) {
   BINARY(AND, ((a != 0.0) & (b != 0.0)) ? 1.0 : 0.0) \
   BINARY(OR, ((a != 0.0) | (b != 0.0)) ? 1.0 : 0.0) \
   UNARY(NOT, a == 0.0 ? 1.0 : 0.0)
+
+#define MODEL_OPERATION_OF_FUNCTION(UNARY, name, word, call, ...) UNARY(name, call(a))
+#define MODEL_OPERATIONS(UNARY, BINARY) \
+  MODEL_PLAIN_OPERATIONS(UNARY, BINARY) \
+  BASE_FUNCTIONS(MODEL_OPERATION_OF_FUNCTION, UNARY) \
+  BINARY(POW, base_pow(a, b)) \
+  UNARY(FLOOR, floor(a)) \
+  UNARY(CEIL, ceil(a)) \
+  BINARY(ATAN2, base_atan2(a, b)) \
+  BINARY(POLYGAMMA, base_polygamma(a, b)) \
+  BINARY(MOD, a - b * floor(a / b))
 
 #endif
