@@ -54,7 +54,9 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
 static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   const EngSim* sim = f->sim;
   double t = f->atom->t_linear;
-  bool scheduled = fmin(sim->core.calendar.t_linear, eng_queue_next(sim)) <= p->b;
+  const EngCalendar* calendar = &sim->core.calendar;
+  bool scheduled =
+      fmin(calendar->t_linear, eng_queue_next(sim)) <= p->b || calendar->t_last == p->b;
   if (p->b < (scheduled ? t - eng_time_resolution(p->b) : t) || t <= p->a) return false;
   t = fmin(t, p->b);
   *out = (EngCrossing){.index = f->index,
@@ -253,10 +255,11 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
   if (!eng_is_followed(sim, index)) return false;
   double t_end = sim->stepper->trial.t;
   EngFollower f = follower_of(sim, index);
-  eng_follower_value(&f, t_end, &sim->detect.end_g[index], &sim->detect.end_gdot[index]);
+  EngPiece piece = {t_from, t_end, atom->g, atom->g, atom->gdot, atom->gdot};
+  // where its time tells when it crosses, its end is asked for by time events alone
+  bool scheduled = isfinite(atom->t_linear) && eng_queue_next(sim) > t_end;
+  if (!scheduled) eng_follower_value(&f, t_end, &piece.gb, &piece.db);
   eng_control_atom(sim, index, t_from);
-  EngPiece piece = {
-      t_from, t_end, atom->g, sim->detect.end_g[index], atom->gdot, sim->detect.end_gdot[index]};
   return first_crossing(&f, &piece, out);
 }
 

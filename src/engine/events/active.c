@@ -234,6 +234,13 @@ static bool judge_touched(EngSim* sim, uint32_t id) {
   return true;
 }
 
+static bool has_fired(const EngSim* sim, uint32_t automaton, uint32_t fired) {
+  for (uint32_t i = 0; i < fired; i++) {
+    if (sim->model->transitions[sim->events.fired[i]].automaton == automaton) return true;
+  }
+  return false;
+}
+
 /// Judge what was touched, and ask who waits for it. False: that concerns others.
 static bool follow_touched(EngSim* sim, uint32_t fired) {
   const struct EngLocal* local = sim->local;
@@ -249,8 +256,11 @@ static bool follow_touched(EngSim* sim, uint32_t fired) {
     uint32_t id = local->touched.list[i];
     uint32_t owner = local->index.owner[id];
     if (owner == MODEL_NONE || !sim->active.live[id]) continue;
-    if (owner == LOCAL_SEVERAL || !local_bring_guards(sim, owner)) return false;
-    local_ask(sim, owner);
+    if (owner == LOCAL_SEVERAL) return false;
+    uint32_t known = local->now.kept_count;
+    if (!local_bring_guards(sim, owner)) return false;
+    // who has fired was asked with the same truths
+    if (local->now.kept_count > known || !has_fired(sim, owner, fired)) local_ask(sim, owner);
   }
   return plain;
 }

@@ -355,6 +355,7 @@ bool eng_local_event_slow(EngSim* sim, bool* restart) {
   if (!local_take_crossings(sim)) return false;
   begin_instant(sim);
   if (!run_rounds(sim)) {
+    local_return_crossings(sim);
     take_back(sim);
     return false;
   }

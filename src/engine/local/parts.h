@@ -205,8 +205,10 @@ void local_look(EngSim* sim, uint32_t id);
 /// The next crossing that stands; NULL for none. What has to be looked at before it is.
 const EngWaiting* local_first(EngSim* sim);
 void local_wait_for(EngSim* sim, const EngCrossing* crossing);
-/// The crossings of this time, if they are plainly local, into those of the instant.
+/// The crossings of this time, if they are plainly local, into those of the instant; they wait no
+/// longer, unless they are returned.
 bool local_take_crossings(EngSim* sim);
+void local_return_crossings(EngSim* sim);
 
 /// Whether rounds of the model can be carried out in place at all.
 bool local_rounds_suit(const EngSim* sim);

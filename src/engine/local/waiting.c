@@ -168,8 +168,12 @@ bool local_take_crossings(EngSim* sim) {
     detect->crossings[detect->crossing_count++] = *crossing;
     heap_drop(sim);
   }
-  for (uint32_t i = 0; i < detect->crossing_count; i++) {
-    heap_add(sim, detect->crossings[i].t, detect->crossings[i].index);
-  }
+  if (!plain) local_return_crossings(sim);
   return plain;
+}
+
+void local_return_crossings(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    heap_add(sim, sim->detect.crossings[i].t, sim->detect.crossings[i].index);
+  }
 }

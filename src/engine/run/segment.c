@@ -187,8 +187,10 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
   if (t + landing >= limit) return limit;
   double target = t + h;
   // a crossing that is passed lies inside the step or at its end, not within rounding of that
-  double passed = sim->core.calendar.t_passing;
-  if (passed > target - (LANDING - 1.0) * h && passed <= t + landing) return passed;
+  const double passed[] = {sim->core.calendar.t_passing, sim->core.calendar.t_last};
+  for (size_t i = 0; i < SLT_COUNT(passed); i++) {
+    if (passed[i] > target - (LANDING - 1.0) * h && passed[i] <= t + landing) return passed[i];
+  }
   return target > t ? target : nextafter(t, (double)INFINITY);
 }
 
@@ -341,9 +343,10 @@ static double trial_limit(EngSim* sim) {
 }
 
 /// Events tend to come at similar distances: a first step far beyond the last one sees nothing of a
-/// motion that is small beside it.
+/// motion that is small beside it. Where times are all that is waited for nothing moves.
 static Attempt first_attempt(const EngSim* sim) {
-  double bound = sim->core.step.first_bound;
+  bool moves = sim->core.mode->state_count > 0 || !(sim->core.calendar.t_last > sim->core.t);
+  double bound = moves ? sim->core.step.first_bound : 0.0;
   return (Attempt){.bound = bound > 0.0 ? bound : (double)INFINITY};
 }
 
