@@ -127,13 +127,6 @@ static size_t block_size(size_t size) {
   return size ? size : 1;
 }
 
-/// A block of an owner: the user's bytes stand behind it.
-typedef struct BaseOwned {
-  struct BaseOwned *before, *behind;
-  size_t size;  // with this
-  max_align_t data[];
-} BaseOwned;
-
 static void link_owned(BaseOwner* owner, BaseOwned* block) {
   if (block->before) block->before->behind = block;
   if (!block->before) owner->first = block;

@@ -38,6 +38,19 @@ SltAllocator base_owner_allocator(BaseOwner* owner);
 /// Give back everything that has not been given back.
 void base_owner_free(BaseOwner* owner);
 
+/// A block of an owner: the user's bytes stand behind it.
+typedef struct BaseOwned {
+  struct BaseOwned *before, *behind;
+  size_t size;  // with this
+  max_align_t data[];
+} BaseOwned;
+
+/// Bytes of a block that was taken through the allocator of an owner; 0 for NULL.
+static inline size_t base_owned_size(const void* block) {
+  if (!block) return 0;
+  return ((const BaseOwned*)((const char*)block - sizeof(BaseOwned)))->size - sizeof(BaseOwned);
+}
+
 /// a * b, or SIZE_MAX when it does not fit; no allocator gives SIZE_MAX bytes.
 size_t base_mul_size(size_t a, size_t b);
 /// a + b, or SIZE_MAX when it does not fit.

@@ -42,7 +42,7 @@ static SltStatus note_reading(EngSim* sim, EngContactWork* w, Row* row, uint32_t
   for (uint32_t i = row->reading_begin; i < row->reading_end; i++) {
     if (w->readings[i].env == env) return SLT_OK;
   }
-  SLT_TRY(ENG_GROW(sim, w->readings, w->reading_capacity, row->reading_end + 1));
+  SLT_TRY(ENG_GROW(sim, w->readings, row->reading_end + 1));
   w->readings[row->reading_end++] = reading;
   return SLT_OK;
 }
@@ -67,7 +67,7 @@ static SltStatus note_actions(EngSim* sim, EngContactWork* w, Row* row, uint32_t
     while (at < row->entry_end && w->entries[at].state != state) {
       at++;
     }
-    SLT_TRY(ENG_GROW(sim, w->entries, w->entry_capacity, at + 1));
+    SLT_TRY(ENG_GROW(sim, w->entries, at + 1));
     w->entries[at] = (Entry){.state = state, .action = i, .along = along + i - begin};
     if (at == row->entry_end) row->entry_end++;
   }
@@ -135,8 +135,8 @@ static void connect(EngSim* sim, EngContactWork* w, uint32_t count, uint32_t* wr
 static SltStatus make_groups(EngSim* sim, EngContactWork* w, uint32_t count) {
   uint32_t n = sim->core.mode->state_count;
   size_t need = 2 * (size_t)count + n + 1;
-  SLT_TRY(ENG_GROW(sim, w->members, w->member_capacity, need));
-  SLT_TRY(ENG_GROW(sim, w->group_begin, w->begin_capacity, (size_t)count + 1));
+  SLT_TRY(ENG_GROW(sim, w->members, need));
+  SLT_TRY(ENG_GROW(sim, w->group_begin, (size_t)count + 1));
   uint32_t* parent = w->members + count;
   uint32_t* writer = parent + count;
   memset(writer, 0xff, n * sizeof *writer);
@@ -165,7 +165,7 @@ static SltStatus make_groups(EngSim* sim, EngContactWork* w, uint32_t count) {
   w->group_begin[w->group_count] = listed;
   // two matrices, six vectors, marks, and the solver's own room
   size_t numbers = 2 * largest * largest + 8 * largest + num_lcp_room((uint32_t)largest);
-  return ENG_GROW(sim, w->numbers, w->number_capacity, numbers);
+  return ENG_GROW(sim, w->numbers, numbers);
 }
 
 SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
@@ -177,12 +177,12 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
   EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
   size_t n = sim->values.n_max;
-  SLT_TRY(ENG_GROW(sim, w->rows, w->row_capacity, count));
-  SLT_TRY(ENG_GROW(sim, w->x, w->x_capacity, n));
-  SLT_TRY(ENG_GROW(sim, w->dx, w->dx_capacity, n));
-  SLT_TRY(ENG_GROW(sim, w->flow, w->flow_capacity, n));
-  SLT_TRY(ENG_GROW(sim, w->reaction, w->reaction_capacity, n));
-  SLT_TRY(ENG_GROW(sim, w->dual, w->dual_capacity, mode->gdot.reg_count));
+  SLT_TRY(ENG_GROW(sim, w->rows, count));
+  SLT_TRY(ENG_GROW(sim, w->x, n));
+  SLT_TRY(ENG_GROW(sim, w->dx, n));
+  SLT_TRY(ENG_GROW(sim, w->flow, n));
+  SLT_TRY(ENG_GROW(sim, w->reaction, n));
+  SLT_TRY(ENG_GROW(sim, w->dual, mode->gdot.reg_count));
   if (n > 0) memset(w->dx, 0, n * sizeof *w->dx);
   uint32_t entries = 0;
   uint32_t readings = 0;
@@ -203,8 +203,8 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
     entries = row->entry_end;
     readings = row->reading_end;
   }
-  SLT_TRY(ENG_GROW(sim, w->saved, w->saved_capacity, readings));
-  SLT_TRY(ENG_GROW(sim, w->resets, w->reset_capacity, 3 * (size_t)entries));
+  SLT_TRY(ENG_GROW(sim, w->saved, readings));
+  SLT_TRY(ENG_GROW(sim, w->resets, 3 * (size_t)entries));
   model_program_bind_dual(&mode->gdot, sim->env, w->dual);
   return make_groups(sim, w, count);
 }
@@ -218,9 +218,9 @@ static SltStatus find_rates(EngSim* sim) {
   if (!w->rates.program) return SLT_OK;
   const ModelProgram* program = &w->rates.program->program;
   size_t need = (size_t)program->reg_count + program->output_count;
-  SLT_TRY(ENG_GROW(sim, w->rates.regs, w->rates.capacity, need));
+  SLT_TRY(ENG_GROW(sim, w->rates.regs, need));
   need = (size_t)program->input_count + program->output_count;
-  return ENG_GROW(sim, w->rates.states, w->rates.state_capacity, need);
+  return ENG_GROW(sim, w->rates.states, need);
 }
 
 /// Registers of what is computed from rates, and which states have these.
@@ -649,7 +649,7 @@ static bool enclose_flow(EngSim* sim, double a, double b) {
   const ModelContext* context = &sim->values.flow_context;
   EngTrialPart part = {sim, num_dense_theta(sim->stepper, a), num_dense_theta(sim->stepper, b)};
   ModelInterval time = {a, b};
-  if (ENG_GROW(sim, w->rhs_dual, w->rhs_capacity, mode->rhs.reg_count + mode->state_count) < 0) {
+  if (ENG_GROW(sim, w->rhs_dual, mode->rhs.reg_count + mode->state_count) < 0) {
     return false;
   }
   ModelDual* f = w->rhs_dual + mode->rhs.reg_count;

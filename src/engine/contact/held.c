@@ -57,7 +57,7 @@ static SltStatus look(EngSim* sim, Probe* p) {
   p->count = kept + SPARE + 1;
   p->stride = mode->atom_count;
   size_t table = (size_t)p->count * p->stride;
-  SLT_TRY(ENG_GROW(sim, w->held, w->held_capacity, 2 * table + ((size_t)kept + 1) * p->count));
+  SLT_TRY(ENG_GROW(sim, w->held, 2 * table + ((size_t)kept + 1) * p->count));
   p->g = w->held;
   p->rate = p->g + table;
   p->basis = p->rate + table;

@@ -44,7 +44,6 @@ typedef struct ContactRates {
   const ModelRates* program;  // ... NULL: nothing
   double* regs;               // its registers, then its outputs
   uint32_t* states;           // states whose rates its inputs and outputs are
-  size_t capacity, state_capacity;
 } ContactRates;
 
 struct EngContactWork {
@@ -68,9 +67,6 @@ struct EngContactWork {
   double* reaction;  // per state: what reactions add to its rate
   ModelDual* dual;   // of the program gdot
   ModelDual* rhs_dual;
-  size_t row_capacity, entry_capacity, reading_capacity, member_capacity, begin_capacity,
-      number_capacity, x_capacity, dx_capacity, flow_capacity, dual_capacity, rhs_capacity,
-      saved_capacity, reset_capacity, reaction_capacity, held_capacity;
 };
 
 typedef struct EngContactWork EngContactWork;

@@ -146,7 +146,7 @@ static SltStatus begin(EngSim* sim, Search* search) {
   size_t atoms = model->atom_count;
   size_t bytes = (4 * automata + 2 * env) * sizeof(double) + (env + atoms) * sizeof(Measure) +
                  (2 * automata + atoms) * sizeof(uint32_t);
-  SLT_TRY(ENG_GROW(sim, dae->search, dae->search_capacity, bytes));
+  SLT_TRY(ENG_GROW(sim, dae->search, bytes));
   *search = (Search){.sim = sim, .g = (double*)dae->search};
   search->rate = search->g + automata;
   search->zero = search->rate + automata;
@@ -371,7 +371,7 @@ SltStatus eng_dae_complement(EngSim* sim, bool* found) {
   Search s;
   SLT_TRY(begin(sim, &s));
   if (s.count == 0) return SLT_OK;
-  SLT_TRY(ENG_GROW(sim, sim->dae.violates, sim->dae.violate_capacity, s.count));
+  SLT_TRY(ENG_GROW(sim, sim->dae.violates, s.count));
   uint8_t* violates = sim->dae.violates;
   uint32_t fewest = s.count + 1;
   uint32_t patience = PATIENCE;
@@ -426,7 +426,7 @@ void eng_dae_end_instant(EngSim* sim) {
   Search s;
   EngDae* dae = &sim->dae;
   if (begin(sim, &s) < 0 || s.count == 0) return;
-  if (ENG_GROW(sim, dae->constants, dae->constant_capacity, s.count) < 0) return;
+  if (ENG_GROW(sim, dae->constants, s.count) < 0) return;
   eng_evaluate_g(sim, sim->core.t, true);
   read_relations(&s);
   for (uint32_t k = 0; k < s.count; k++) {

@@ -67,11 +67,7 @@ EngDaeNormals* dae_normals(EngSim* sim) {
 static SltStatus make_normals(EngSim* sim, const ModelMode* mode) {
   EngDae* im = &sim->dae;
   const ModelImplicit* implicit = mode->implicit;
-  size_t known = im->normal_capacity;
-  SLT_TRY(ENG_GROW(sim, im->normals, im->normal_capacity, (size_t)mode->id + 1));
-  for (size_t i = known; i < im->normal_capacity; i++) {
-    im->normals[i] = (EngDaeNormals){0};
-  }
+  SLT_TRY(ENG_GROW(sim, im->normals, (size_t)mode->id + 1));
   if (implicit->constraint_count == 0) return SLT_OK;
   return dae_normal(sim, implicit->constraint_entries, implicit->constraint_entry_count,
                     implicit->constraint_count, mode->state_count,
@@ -86,17 +82,15 @@ SltStatus eng_dae_room(EngSim* sim, const ModelMode* mode) {
   size_t system = implicit->system.reg_count;
   size_t impulse = mode->impulse ? mode->impulse->slopes.reg_count : 0;
   size_t outputs = mode->impulse ? mode->impulse->slopes.output_count : 0;
-  SLT_TRY(ENG_GROW(sim, im->regs, im->reg_capacity, constraint + project + system + impulse + 1));
-  SLT_TRY(ENG_GROW(sim, im->work, im->work_capacity, work_size(mode) + outputs + mode->atom_count));
-  SLT_TRY(
-      ENG_GROW(sim, im->impulse, im->impulse_capacity, 2 * (size_t)implicit->quantity_count + 1));
-  SLT_TRY(ENG_GROW(sim, im->guard, im->guard_capacity, (size_t)mode->atom_count + 1));
-  SLT_TRY(ENG_GROW(sim, im->entry, im->entry_capacity, (size_t)implicit->quantity_count + 1));
-  SLT_TRY(ENG_GROW(sim, im->marks, im->mark_capacity, (size_t)implicit->row_count + 1));
+  SLT_TRY(ENG_GROW(sim, im->regs, constraint + project + system + impulse + 1));
+  SLT_TRY(ENG_GROW(sim, im->work, work_size(mode) + outputs + mode->atom_count));
+  SLT_TRY(ENG_GROW(sim, im->impulse, 2 * (size_t)implicit->quantity_count + 1));
+  SLT_TRY(ENG_GROW(sim, im->guard, (size_t)mode->atom_count + 1));
+  SLT_TRY(ENG_GROW(sim, im->entry, (size_t)implicit->quantity_count + 1));
+  SLT_TRY(ENG_GROW(sim, im->marks, (size_t)implicit->row_count + 1));
   SLT_TRY(make_normals(sim, mode));
   if (mode->relaxed) {
-    SLT_TRY(ENG_GROW(sim, im->relations, im->relation_capacity,
-                     (size_t)2 * ENG_DAE_PIECES * mode->atom_count));
+    SLT_TRY(ENG_GROW(sim, im->relations, (size_t)2 * ENG_DAE_PIECES * mode->atom_count));
     memset(im->points, 0, sizeof im->points);
   }
   im->constraint_regs = im->regs;
@@ -207,7 +201,7 @@ void eng_dae_create(EngSim* sim) {
 
 void eng_dae_free(EngSim* sim) {
   EngDae* dae = &sim->dae;
-  for (size_t i = 0; i < dae->normal_capacity; i++) {
+  for (size_t i = 0; i < ENG_ROOM(dae->normals); i++) {
     num_normal_free(dae->normals[i].constraint);
     num_normal_free(dae->normals[i].system);
   }

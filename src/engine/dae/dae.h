@@ -33,20 +33,13 @@ typedef struct EngDaePoint {
 typedef struct EngDae {
   double *constraint_regs, *project_regs, *system_regs, *impulse_regs;  // in `regs`
   double* regs;
-  size_t reg_capacity;
   double* work;
-  size_t work_capacity;
   // per quantity solved for: weight of its Dirac pulse in this instant; then its part by resets
   double* impulse;
-  size_t impulse_capacity;
-  double* guard;  // per atom of the mode: weight of the pulse in g
-  size_t guard_capacity;
-  double* entry;  // per quantity: its value when the mode was entered
-  size_t entry_capacity;
-  uint8_t* marks;  // per row
-  size_t mark_capacity;
+  double* guard;                  // per atom of the mode: weight of the pulse in g
+  double* entry;                  // per quantity: its value when the mode was entered
+  uint8_t* marks;                 // per row
   struct EngDaeNormals* normals;  // per mode: made when first asked for
-  size_t normal_capacity;
   bool impulsive;
   bool tentative;         // switches have no position yet: contradictions are only noted
   bool contradicts;       // ... and there was one
@@ -56,15 +49,11 @@ typedef struct EngDae {
   uint32_t failed;        // block that could not be solved, MODEL_NONE for none
   uint32_t contradicted;  // block whose equations contradict each other, MODEL_NONE for none
   char* search;           // work space of the search for complementary states
-  size_t search_capacity;
   EngDaePoint points[ENG_DAE_PIECES];
   double* relations;  // of these: g and its rate of all relations
-  size_t relation_capacity;
   EngDaeConstant* constants;
   uint32_t constant_count;
-  size_t constant_capacity;
   uint8_t* violates;
-  size_t violate_capacity;
   double drift_from;  // begin of a trial that could not be brought back to the constraints
   uint32_t least;     // block that leaves something open, MODEL_NONE for none
 } EngDae;

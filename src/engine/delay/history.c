@@ -91,11 +91,10 @@ static SltStatus make_piece(EngSim* sim, EngDelay* past, ModelPiece** out) {
     if (past->next_break != PAST_NONE) past->next_break -= by;
   }
   if (past->end == past->capacity) {
-    size_t capacity = past->capacity;
-    size_t wanted = capacity ? 2 * capacity : PIECES_FIRST;
+    uint32_t wanted = past->capacity ? 2 * past->capacity : PIECES_FIRST;
     if (wanted > PAST_NONE / 2) return SLT_ERR_NOMEM;
-    SLT_TRY(ENG_GROW(sim, past->pieces, capacity, wanted));
-    past->capacity = (uint32_t)capacity;
+    SLT_TRY(ENG_GROW(sim, past->pieces, wanted));
+    past->capacity = wanted;
   }
   *out = &past->pieces[past->end++];
   refresh_view(past);
@@ -629,10 +628,9 @@ SltStatus eng_history_restore(EngSim* sim, const char* in, size_t size) {
                   (saved.next_break == PAST_NONE || saved.next_break <= saved.end);
     if (!places) return SLT_ERR_ARGUMENT;
     size_t bytes = (size_t)saved.end * sizeof(ModelPiece);
-    size_t capacity = past->capacity;
-    SLT_TRY(ENG_GROW(sim, past->pieces, capacity, saved.end));
+    SLT_TRY(ENG_GROW(sim, past->pieces, saved.end));
     saved.pieces = past->pieces;
-    saved.capacity = (uint32_t)capacity;
+    saved.capacity = (uint32_t)ENG_ROOM(past->pieces);
     memcpy(saved.pieces, in + sizeof saved, bytes);
     saved.varies = sim->model->delays[i].lag != MODEL_NONE;
     *past = saved;

@@ -156,14 +156,13 @@ typedef struct EngDetection {
 
 /// Enclosures and control points that prove where there is no crossing.
 typedef struct EngProof {
-  ModelDual* x_dual;   // per state
-  ModelDual* g_dual;   // per indicator of the mode
-  ModelDual* g_whole;  // ... enclosure over the part of the step looked at
-  double* control_x;   // control points of the dense output, MODEL_LANES per state: the registers
-                       // of the states in programs.lanes
-  double* control_g;   // g there, MODEL_LANES per indicator of the mode
-  EngForm* forms;      // per polynomial of the mode
-  size_t form_capacity;
+  ModelDual* x_dual;    // per state
+  ModelDual* g_dual;    // per indicator of the mode
+  ModelDual* g_whole;   // ... enclosure over the part of the step looked at
+  double* control_x;    // control points of the dense output, MODEL_LANES per state: the registers
+                        // of the states in programs.lanes
+  double* control_g;    // g there, MODEL_LANES per indicator of the mode
+  EngForm* forms;       // per polynomial of the mode
   uint64_t stamp;       // counts changes of the control points
   EngLevel* levels;     // per indicator of the mode
   double* margin;       // ... rounding of g at control points
@@ -173,10 +172,9 @@ typedef struct EngProof {
 
 /// Indicators that stay clear of zero, in blocks (pruning.c).
 typedef struct EngPruning {
-  bool has_bounds;      // the present mode's indicators can be bounded in blocks
-  double *x_lo, *x_hi;  // bounds of the states over what is looked at
-  ModelInterval* room;  // work space
-  size_t room_capacity;
+  bool has_bounds;       // the present mode's indicators can be bounded in blocks
+  double *x_lo, *x_hi;   // bounds of the states over what is looked at
+  ModelInterval* room;   // work space
   double* exclusion;     // per indicator of the mode: how far from zero it has to stay
   bool stale;            // truths, arming, margins have changed since they were made
   uint32_t* candidates;  // those that are followed on the present trial, ascending

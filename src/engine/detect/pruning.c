@@ -31,8 +31,7 @@ SltStatus eng_pruned_room(EngSim* sim, EngSlot* slot, const ModelMode* mode) {
   slot->has_bounds = mode->atom_count >= FAR_LEAST && mode->g_flow.slices && mode->gdot.slices &&
                      model_program_has_bounds(&mode->g_flow);
   if (!slot->has_bounds) return SLT_OK;
-  return ENG_GROW(sim, sim->pruning.room, sim->pruning.room_capacity,
-                  model_program_bound_room(&mode->g_flow));
+  return ENG_GROW(sim, sim->pruning.room, model_program_bound_room(&mode->g_flow));
 }
 
 void eng_pruned_show_slow(EngSim* sim, double t, const double* x) {

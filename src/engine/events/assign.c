@@ -12,12 +12,6 @@
 
 // ---- firing -------------------------------------------------------------------------------------
 
-SltStatus events_more_room(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size) {
-  if (need <= *capacity) return SLT_OK;
-  size_t room = need < 2 * *capacity ? 2 * *capacity : need;
-  return eng_grow(sim, data, capacity, room < 16 ? 16 : room, size);
-}
-
 void events_forget_assigned(EngSim* sim) {
   sim->events.queue.count = 0;
   sim->events.queue.actions = 0;
@@ -28,10 +22,8 @@ SltStatus events_queue_group(EngSim* sim, uint32_t begin, uint32_t count, uint32
   Events* events = &sim->events;
   if (count == 0) return SLT_OK;
   events->queue.actions += count;
-  SLT_TRY(events_more_room(sim, (void**)&events->queue.groups, &events->queue.capacity,
-                           (size_t)events->queue.count + 1, sizeof *events->queue.groups));
-  SLT_TRY(events_more_room(sim, (void**)&events->queue.values, &events->queue.value_capacity,
-                           events->queue.actions, sizeof *events->queue.values));
+  SLT_TRY(ENG_MORE(sim, events->queue.groups, (size_t)events->queue.count + 1));
+  SLT_TRY(ENG_MORE(sim, events->queue.values, events->queue.actions));
   events->queue.groups[events->queue.count++] = (EngGroup){begin, count, record};
   return SLT_OK;
 }
@@ -206,8 +198,7 @@ SltStatus events_assign(EngSim* sim) {
   uint32_t n = 0;
   SLT_TRY(evaluate_queued(sim, &n));
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->assigns(sim->report.observer->user);
-  SLT_TRY(events_more_room(sim, (void**)&events->assigned, &events->assigned_capacity,
-                           (size_t)events->assigned_count + n, sizeof *events->assigned));
+  SLT_TRY(ENG_MORE(sim, events->assigned, (size_t)events->assigned_count + n));
   n = 0;
   for (uint32_t i = 0; i < events->queue.count; i++) {
     const EngGroup* group = &events->queue.groups[i];
@@ -332,7 +323,7 @@ bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, ui
   uint32_t a = count_actions(sim, first, count);
   uint32_t n = a + count_actions(sim, &then, 1);
   if (!sim->report.on_warning || sim->instant.transitions[then].order_told || n == 0) return false;
-  if (ENG_GROW(sim, events->order_values, events->order_capacity, 4 * (size_t)n) < 0) {
+  if (ENG_GROW(sim, events->order_values, 4 * (size_t)n) < 0) {
     return false;
   }
   double* before = events->order_values;

@@ -57,7 +57,7 @@ static SltStatus list_readers(EngSim* sim) {
   uint32_t* owner = owners_of_tests(sim);
   SltStatus status = SLT_ERR_NOMEM;
   if (owner) {
-    status = ENG_GROW(sim, events->readers.begin, events->readers.begin_capacity, (size_t)n + 2);
+    status = ENG_GROW(sim, events->readers.begin, (size_t)n + 2);
   }
   // counted one place further on, so that listing leaves each begin where it belongs
   if (status >= 0) {
@@ -65,8 +65,7 @@ static SltStatus list_readers(EngSim* sim) {
     for (uint32_t a = 1; a < n; a++) {
       events->readers.begin[a + 2] += events->readers.begin[a + 1];
     }
-    status = ENG_GROW(sim, events->readers.list, events->readers.capacity,
-                      (size_t)events->readers.begin[n + 1] + 1);
+    status = ENG_GROW(sim, events->readers.list, (size_t)events->readers.begin[n + 1] + 1);
   }
   if (status >= 0) visit_readers(model, owner, events->readers.begin + 1, events->readers.list);
   base_free(&sim->options.allocator, owner, model->env_count * sizeof *owner);
@@ -94,7 +93,7 @@ static SltStatus order_automata(EngSim* sim) {
     ordered &= model->automata[a - 1].rank <= model->automata[a].rank;
   }
   if (ordered) return SLT_OK;
-  SLT_TRY(ENG_GROW(sim, events->in_text, events->text_capacity, n));
+  SLT_TRY(ENG_GROW(sim, events->in_text, n));
   Ranked* ranked = base_alloc(&sim->options.allocator, n * sizeof *ranked);
   if (!ranked) return SLT_ERR_NOMEM;
   for (uint32_t a = 0; a < n; a++) {

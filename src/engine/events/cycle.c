@@ -33,8 +33,8 @@ static SltStatus grow_table(EngSim* sim, EventsSeen* seen) {
   }
   bool filled = seen->count > FEW;
   if (size == seen->table_size && filled) return SLT_OK;
-  SLT_TRY(ENG_GROW(sim, seen->table, seen->table_size, size));
-  // a power of two, whatever room there was to be had
+  SLT_TRY(ENG_GROW(sim, seen->table, size));
+  seen->table_size = size;
   memset(seen->table, 0, seen->table_size * sizeof *seen->table);
   for (uint32_t i = 0; i < seen->count; i++) {
     *find_slot(seen, seen->entries[i].key) = i + 1;
@@ -55,8 +55,7 @@ SltStatus events_seen_add(EngSim* sim, EventsSeen* seen, uint64_t key, uint64_t 
     if (slot) *again = &seen->entries[slot - 1];
   }
   if (*again) return SLT_OK;
-  SLT_TRY(events_more_room(sim, (void**)&seen->entries, &seen->capacity, (size_t)seen->count + 1,
-                           sizeof *seen->entries));
+  SLT_TRY(ENG_MORE(sim, seen->entries, (size_t)seen->count + 1));
   seen->entries[seen->count++] = (struct EventsSeenEntry){key, note};
   if (seen->count > FEW) *find_slot(seen, key) = seen->count;
   return SLT_OK;
@@ -73,9 +72,9 @@ static uint8_t edges_of(const EngTransition* t) {
 static SltStatus make_copy(EngSim* sim, uint64_t key) {
   const Model* model = sim->model;
   EventsCopy* copy = &sim->events.copy;
-  SLT_TRY(ENG_GROW(sim, copy->env, copy->env_capacity, 2 * (size_t)model->env_count));
-  SLT_TRY(ENG_GROW(sim, copy->state, copy->state_capacity, model->automaton_count));
-  SLT_TRY(ENG_GROW(sim, copy->edges, copy->edge_capacity, model->transition_count));
+  SLT_TRY(ENG_GROW(sim, copy->env, 2 * (size_t)model->env_count));
+  SLT_TRY(ENG_GROW(sim, copy->state, model->automaton_count));
+  SLT_TRY(ENG_GROW(sim, copy->edges, model->transition_count));
   memcpy(copy->env, sim->env, 2 * (size_t)model->env_count * sizeof(double));
   memcpy(copy->state, sim->state, model->automaton_count * sizeof *copy->state);
   for (uint32_t i = 0; i < model->transition_count; i++) {

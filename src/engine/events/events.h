@@ -39,7 +39,6 @@ typedef struct EventsSeen {
   struct EventsSeenEntry {
     uint64_t key, note;
   } * entries;
-  size_t capacity;
   uint32_t count;
   uint32_t* table;  // places + 1 by key, once there are more than a few
   size_t table_size;
@@ -48,11 +47,8 @@ typedef struct EventsSeen {
 /// A configuration kept as a whole, to tell a repetition from two keys that happen to be equal.
 typedef struct EventsCopy {
   double* env;  // values, then those before the round
-  size_t env_capacity;
   uint32_t* state;
-  size_t state_capacity;
   uint8_t* edges;  // of self loops
-  size_t edge_capacity;
   ModelRandom random;
   uint64_t key;
   uint32_t record;         // of the trace, when it was made
@@ -64,7 +60,6 @@ typedef struct EventsCopy {
 typedef struct EventsReaders {
   uint32_t* begin;  // per automaton
   uint32_t* list;   // NULL: the model has no such guards
-  size_t begin_capacity, capacity;
 } EventsReaders;
 
 /// What the transitions that were chosen for a round read and write.
@@ -78,10 +73,8 @@ typedef struct EventsMarks {
 typedef struct EventsQueue {
   EngGroup* groups;
   uint32_t count;
-  size_t capacity;
   size_t actions;  // in all groups
   double* values;  // of the actions, before they are assigned
-  size_t value_capacity;
 } EventsQueue;
 
 /// What rounding may have done to values that resets read, for one mode, time and count of changes.
@@ -92,7 +85,6 @@ typedef struct EventsRounding {
   double *widths, *off;  // of what is computed, of the states
   ModelDual* room;
   ModelInterval* bounds;  // of the registers of a reset
-  size_t width_capacity, off_capacity, room_capacity, bound_capacity;
 } EventsRounding;
 
 /// Work space of an instant; nothing of it is kept in snapshots.
@@ -102,7 +94,6 @@ typedef struct Events {
   uint32_t enabled_begin, enabled_count;
   uint32_t meet;      // all of them but the first met others in this place of the environment
   uint32_t* in_text;  // automata in the order of the text; NULL: that is their own order
-  size_t text_capacity;
   EventsReaders readers;
   EventsMarks marks;
   // what fires in the present round
@@ -119,9 +110,7 @@ typedef struct Events {
   EventsRounding rounding;
   EventsAssigned* assigned;  // by the present candidate, in order
   uint32_t assigned_count;
-  size_t assigned_capacity;
   double* order_values;  // of two orders of firing
-  size_t order_capacity;
   // where the instant has been
   uint64_t mode_key;    // of the states entered so far, relative to the begin
   uint64_t values_key;  // of the values assigned so far, likewise...
@@ -243,8 +232,6 @@ uint32_t events_enabled_choose(EngSim* sim, uint32_t most);
 
 // assign.c: what fires assigns
 
-/// Room for `need` elements in a list that grows one by one.
-SltStatus events_more_room(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
 /// Nothing is queued, nothing assigned.
 void events_forget_assigned(EngSim* sim);
 

@@ -58,7 +58,7 @@ static bool next_states(EngSim* sim, uint32_t* out) {
 static SltStatus truths_at(EngSim* sim, const ModelMode* mode, double t, const double* x,
                            uint32_t* turned) {
   const ModelContext* context = eng_context(sim);
-  SLT_TRY(ENG_GROW(sim, sim->probe.g_regs, sim->probe.g_capacity, mode->g_flow.reg_count));
+  SLT_TRY(ENG_GROW(sim, sim->probe.g_regs, mode->g_flow.reg_count));
   model_program_bind(&mode->g_flow, sim->env, sim->probe.g_regs);
   model_program_run(&mode->g_flow, context, sim->probe.g_regs, t, x, sim->probe.g);
   *turned = MODEL_NONE;
@@ -83,7 +83,7 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
   eng_publish_states(sim, from);
   if (eng_get_mode(sim, sim->state, mode, &failure) < 0) return SLT_OK;
   if (!same_states(*mode, present)) return SLT_OK;
-  SLT_TRY(ENG_GROW(sim, sim->probe.g_regs, sim->probe.g_capacity, (*mode)->rhs.reg_count));
+  SLT_TRY(ENG_GROW(sim, sim->probe.g_regs, (*mode)->rhs.reg_count));
   const ModelContext* context = eng_context(sim);
   model_program_bind(&(*mode)->rhs, sim->env, sim->probe.g_regs);
   model_program_run(&(*mode)->rhs, context, sim->probe.g_regs, sim->core.t, sim->x,

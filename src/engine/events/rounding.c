@@ -13,9 +13,9 @@ static const double* computed_widths(EngSim* sim) {
   bool known = r->mode == mode && r->t == sim->core.t && r->changes == sim->core.changes;
   if (known) return r->widths;
   r->mode = NULL;
-  if (ENG_GROW(sim, r->widths, r->width_capacity, mode->full.output_count) < 0 ||
-      ENG_GROW(sim, r->off, r->off_capacity, mode->state_count) < 0 ||
-      ENG_GROW(sim, r->room, r->room_capacity, model_program_spread_room(&mode->full)) < 0) {
+  if (ENG_GROW(sim, r->widths, mode->full.output_count) < 0 ||
+      ENG_GROW(sim, r->off, mode->state_count) < 0 ||
+      ENG_GROW(sim, r->room, model_program_spread_room(&mode->full)) < 0) {
     return NULL;
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -48,7 +48,7 @@ double events_eval(EngSim* sim, const ModelTerm* term) {
   EventsRounding* r = &sim->events.rounding;
   uint32_t regs = sim->model->scratch_regs;
   // out of memory: the next allocation of the instant says so
-  if (!term->shape->steps || ENG_GROW(sim, r->bounds, r->bound_capacity, regs) < 0) {
+  if (!term->shape->steps || ENG_GROW(sim, r->bounds, regs) < 0) {
     return eng_eval(sim, term);
   }
   return model_term_rounded(term, eng_context(sim), sim->model->numbers, sim->env, sim->core.t,

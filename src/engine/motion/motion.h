@@ -25,12 +25,9 @@ typedef struct EngStiffMode {
 
 typedef struct EngStiff {
   EngStiffMode* modes;  // by id of the mode
-  size_t mode_capacity;
   const ModelStiff* present;
   double *regs, *stage_regs, *jacobian_regs;  // of the present mode; the others lie in `regs`
-  size_t reg_capacity;
   double* work;
-  size_t work_capacity;
   bool ready;  // the stepper's system belongs to the present motion and its values
 } EngStiff;
 
@@ -96,7 +93,6 @@ typedef struct EngScales {
   uint32_t* family;       // ... first state of its family
   uint64_t epoch;         // of the stepper's scales when they were last taken over
   ModelDual* rate_room;   // to bound the rounding of rates in
-  size_t rate_capacity;
 } EngScales;
 
 // ---- stiff.c ------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ double eng_other_weight(const EngSim* sim, uint32_t state, double value) {
 /// Room to compute rates and their rounding in; NULL: there is none.
 static ModelDual* rate_room(EngSim* sim) {
   size_t need = model_program_spread_room(&sim->core.mode->rhs);
-  if (ENG_GROW(sim, sim->scales.rate_room, sim->scales.rate_capacity, need) < 0) {
+  if (ENG_GROW(sim, sim->scales.rate_room, need) < 0) {
     sim->error = (EngError){0};
     return NULL;
   }

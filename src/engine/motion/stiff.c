@@ -100,11 +100,7 @@ static SltStatus fail_jacobian(EngSim* sim, SltStatus status) {
 static SltStatus find_entry(EngSim* sim, EngStiffMode** out) {
   EngStiff* st = &sim->stiff;
   const ModelMode* mode = sim->core.mode;
-  size_t known = st->mode_capacity;
-  SLT_TRY(ENG_GROW(sim, st->modes, st->mode_capacity, (size_t)mode->id + 1));
-  for (size_t i = known; i < st->mode_capacity; i++) {
-    st->modes[i] = (EngStiffMode){0};
-  }
+  SLT_TRY(ENG_GROW(sim, st->modes, (size_t)mode->id + 1));
   *out = &st->modes[mode->id];
   return SLT_OK;
 }
@@ -284,9 +280,9 @@ static SltStatus prepare_mode(EngSim* sim) {
   SLT_TRY(find_mode(sim, &entry));
   const ModelStiff* stiff = entry->stiff;
   size_t stage = stiff->algebraic ? stiff->stage.reg_count : 0;
-  SLT_TRY(ENG_GROW(sim, st->regs, st->reg_capacity, stage + stiff->jacobian.reg_count));
+  SLT_TRY(ENG_GROW(sim, st->regs, stage + stiff->jacobian.reg_count));
   size_t outputs = stiff->time_count ? stiff->jacobian.output_count : 0;
-  SLT_TRY(ENG_GROW(sim, st->work, st->work_capacity, outputs));
+  SLT_TRY(ENG_GROW(sim, st->work, outputs));
   st->stage_regs = st->regs;
   st->jacobian_regs = st->regs + stage;
   if (stage) model_program_bind(&stiff->stage, sim->env, st->stage_regs);
@@ -311,7 +307,7 @@ static SltStatus prepare_combined(EngSim* sim) {
     SltStatus status = num_linear_create_full(&sim->options.allocator, n, &entry->full);
     if (status < 0) return fail_jacobian(sim, status);
   }
-  SLT_TRY(ENG_GROW(sim, st->work, st->work_capacity, 3 * (size_t)n + 1));
+  SLT_TRY(ENG_GROW(sim, st->work, 3 * (size_t)n + 1));
   st->present = NULL;
   NumSystem system = {.linear = entry->full, .linearize = linearize_combined, .user = sim};
   SLT_TRY(prepare_past(sim, 0, &entry->full_past, &system));
@@ -343,7 +339,7 @@ SltStatus eng_stiff_prepare(EngSim* sim) {
 
 void eng_stiff_free(EngSim* sim) {
   EngStiff* st = &sim->stiff;
-  for (size_t i = 0; i < st->mode_capacity; i++) {
+  for (size_t i = 0; i < ENG_ROOM(st->modes); i++) {
     num_linear_free(st->modes[i].linear);
     num_linear_free(st->modes[i].full);
     num_multistep_free(st->modes[i].past);

@@ -11,9 +11,9 @@ SltStatus eng_costs_begin(EngSim* sim) {
   EngCosts* costs = &sim->costs;
   size_t relations = (size_t)sim->model->atom_count + 1;
   size_t places = (size_t)sim->model->env_count + 1;
-  SLT_TRY(ENG_GROW(sim, costs->relations, costs->relation_capacity, relations));
+  SLT_TRY(ENG_GROW(sim, costs->relations, relations));
   memset(costs->relations, 0, relations * sizeof *costs->relations);
-  SLT_TRY(ENG_GROW(sim, costs->states, costs->state_capacity, places));
+  SLT_TRY(ENG_GROW(sim, costs->states, places));
   memset(costs->states, 0, places * sizeof *costs->states);
   costs->on = true;
   return SLT_OK;

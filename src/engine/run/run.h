@@ -134,8 +134,7 @@ typedef struct EngReport {
   EngWarningFn* on_warning;
   void* warning_user;
   EngCreep creep;
-  uint8_t* warned;  // per mode: ENG_WARNED_...
-  size_t warned_capacity;
+  uint8_t* warned;            // per mode: ENG_WARNED_...
   char checkpoint_text[200];  // why a checkpoint does not fit
 } EngReport;
 
@@ -152,7 +151,6 @@ typedef struct EngCosts {
   bool on;
   uint64_t* relations;  // per relation: steps over which it was followed
   uint64_t* states;     // per place of the environment: steps that its error decided about
-  size_t relation_capacity, state_capacity;
 } EngCosts;
 
 struct EngSim {

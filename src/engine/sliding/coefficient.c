@@ -44,7 +44,7 @@ static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* 
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->sliding.sides.regs[2];
-  SLT_TRY(ENG_GROW(sim, regs->gdot, regs->gdot_capacity, mode->gdot.reg_count));
+  SLT_TRY(ENG_GROW(sim, regs->gdot, mode->gdot.reg_count));
   value_publish_coefficients(sim, alpha);
   model_program_bind(&mode->gdot, sim->env, regs->gdot);
   model_program_guess(&mode->gdot, sim->values.guess, regs->gdot);

@@ -51,7 +51,7 @@ static const EngAskers* find_askers(EngSim* sim) {
   const Model* model = sim->model;
   size_t n = model->atom_count;
   if (askers->made) return askers;
-  if (ENG_GROW(sim, askers->begin, askers->begin_capacity, n + 1) < 0) {
+  if (ENG_GROW(sim, askers->begin, n + 1) < 0) {
     return NULL;
   }
   memset(askers->begin, 0, (n + 1) * sizeof *askers->begin);
@@ -59,7 +59,7 @@ static const EngAskers* find_askers(EngSim* sim) {
   for (size_t i = 0; i < n; i++) {
     askers->begin[i + 1] += askers->begin[i];
   }
-  if (ENG_GROW(sim, askers->list, askers->list_capacity, askers->begin[n] + (size_t)1) < 0) {
+  if (ENG_GROW(sim, askers->list, askers->begin[n] + (size_t)1) < 0) {
     return NULL;
   }
   add_all(model, askers, true);

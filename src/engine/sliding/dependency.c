@@ -90,12 +90,8 @@ static uint32_t set_with(Walk* walk, const uint32_t* members, uint32_t count) {
     if (same) return s;
   }
   uint32_t end = dependency->begin[dependency->set_count];
-  size_t sets = (size_t)dependency->set_count + 2;
-  if (sets > dependency->begin_capacity) sets += sets / 2;
-  size_t room = (size_t)end + count;
-  if (room > dependency->member_capacity) room += room / 2;
-  if (ENG_GROW(walk->sim, dependency->begin, dependency->begin_capacity, sets) < 0 ||
-      ENG_GROW(walk->sim, dependency->members, dependency->member_capacity, room) < 0) {
+  if (ENG_MORE(walk->sim, dependency->begin, (size_t)dependency->set_count + 2) < 0 ||
+      ENG_MORE(walk->sim, dependency->members, (size_t)end + count) < 0) {
     walk->failed = true;
     return ENG_SET_WIDE;
   }
@@ -193,8 +189,8 @@ static bool walk_program(Walk* walk, const ModelProgram* program, EngDependencyP
   EngSim* sim = walk->sim;
   out->count = 0;
   out->wide = false;
-  if (ENG_GROW(sim, out->set, out->set_capacity, program->output_count) < 0 ||
-      ENG_GROW(sim, out->dependent, out->dependent_capacity, program->output_count) < 0) {
+  if (ENG_GROW(sim, out->set, program->output_count) < 0 ||
+      ENG_GROW(sim, out->dependent, program->output_count) < 0) {
     return false;
   }
   begin_registers(walk, program);
@@ -239,7 +235,7 @@ static void number_entries(Walk* walk) {
 /// Which relations of the mode are a state or its negative, as in `sign(v)`.
 static bool find_direct(EngSim* sim, EngDependency* dependency, const ModelMode* mode) {
   const ModelProgram* g = &mode->g_flow;
-  if (ENG_GROW(sim, dependency->direct, dependency->direct_capacity, mode->atom_count) < 0) {
+  if (ENG_GROW(sim, dependency->direct, mode->atom_count) < 0) {
     return false;
   }
   for (uint32_t i = 0; i < mode->atom_count; i++) {
@@ -306,8 +302,7 @@ static void add_all_readers(const Readers* to, const ModelMode* mode) {
 /// The sets read backwards: who depends on an entry, and who holds copies of it.
 static bool find_readers(EngSim* sim, EngDependency* dependency, const ModelMode* mode) {
   uint32_t n = sim->model->env_count;
-  if (ENG_GROW(sim, dependency->reader_begin, dependency->reader_begin_capacity, (size_t)n + 1) <
-      0) {
+  if (ENG_GROW(sim, dependency->reader_begin, (size_t)n + 1) < 0) {
     return false;
   }
   uint32_t* begin = dependency->reader_begin;
@@ -317,7 +312,7 @@ static bool find_readers(EngSim* sim, EngDependency* dependency, const ModelMode
   for (uint32_t i = 0; i < n; i++) {
     begin[i + 1] += begin[i];
   }
-  if (ENG_GROW(sim, dependency->readers, dependency->reader_capacity, begin[n]) < 0) {
+  if (ENG_GROW(sim, dependency->readers, begin[n]) < 0) {
     return false;
   }
   readers.filling = true;
@@ -404,8 +399,8 @@ static bool find_rows(EngSim* sim, EngDependency* dependency, const ModelProgram
     if (!rhs->slices || rhs->slices->whole[dependency->rhs.dependent[i].output]) return true;
   }
   size_t n = rhs->state_count;
-  if (ENG_GROW(sim, dependency->row_begin, dependency->row_begin_capacity, n + 1) < 0 ||
-      ENG_GROW(sim, dependency->timed, dependency->timed_capacity, dependency->rhs.count) < 0) {
+  if (ENG_GROW(sim, dependency->row_begin, n + 1) < 0 ||
+      ENG_GROW(sim, dependency->timed, dependency->rhs.count) < 0) {
     return false;
   }
   memset(dependency->row_begin, 0, (n + 1) * sizeof *dependency->row_begin);
@@ -415,7 +410,7 @@ static bool find_rows(EngSim* sim, EngDependency* dependency, const ModelProgram
   for (size_t k = 0; k < n; k++) {
     dependency->row_begin[k + 1] += dependency->row_begin[k];
   }
-  if (ENG_GROW(sim, dependency->rows, dependency->row_capacity, dependency->row_begin[n]) < 0) {
+  if (ENG_GROW(sim, dependency->rows, dependency->row_begin[n]) < 0) {
     return false;
   }
   for (uint32_t i = 0; i < dependency->rhs.count; i++) {
@@ -439,7 +434,7 @@ static bool prepare_walk(Walk* walk, const ModelMode* mode) {
   walk->set = base_alloc(a, base_mul_size(regs, sizeof *walk->set));
   walk->kind = base_alloc(a, regs);
   bool good = walk->of_env && walk->set && walk->kind &&
-              ENG_GROW(sim, dependency->begin, dependency->begin_capacity, ENG_SET_FIRST + 1) >= 0;
+              ENG_GROW(sim, dependency->begin, ENG_SET_FIRST + 1) >= 0;
   if (good) {
     memset(dependency->begin, 0, (ENG_SET_FIRST + 1) * sizeof *dependency->begin);
     dependency->set_count = ENG_SET_FIRST;
@@ -447,7 +442,7 @@ static bool prepare_walk(Walk* walk, const ModelMode* mode) {
     good = walk_program(walk, &mode->rhs, &dependency->rhs) &&
            walk_program(walk, &mode->full, &dependency->full) &&
            walk_program(walk, &mode->gdot, &dependency->gdot) &&
-           ENG_GROW(sim, dependency->label, dependency->label_capacity, dependency->set_count) >= 0;
+           ENG_GROW(sim, dependency->label, dependency->set_count) >= 0;
   }
   base_free(a, walk->of_env, sim->model->env_count * sizeof *walk->of_env);
   base_free(a, walk->set, regs * sizeof *walk->set);

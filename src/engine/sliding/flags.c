@@ -67,12 +67,12 @@ void side_set_flags(EngSim* sim, const ModelTransition* t) {
 SltStatus side_room_flags(EngSim* sim, uint32_t rows) {
   EngFlags* f = &sim->sliding.flags;
   if (!f->env) {
-    SLT_TRY(ENG_GROW(sim, f->env, f->env_capacity, f->count));
+    SLT_TRY(ENG_GROW(sim, f->env, f->count));
     for (uint32_t i = 0, n = 0; i < sim->model->env_count; i++) {
       if (sim->sliding.is_flag[i]) f->env[n++] = i;
     }
   }
-  return ENG_GROW(sim, f->values, f->value_capacity, ((size_t)rows + FLAG_ROWS) * f->count);
+  return ENG_GROW(sim, f->values, ((size_t)rows + FLAG_ROWS) * f->count);
 }
 
 static double* values_of(EngSim* sim, uint32_t place) {

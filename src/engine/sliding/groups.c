@@ -354,7 +354,7 @@ static SltStatus room_for_views(EngSim* sim, View* views, uint32_t count) {
   size_t atoms = sim->model->atom_count;
   size_t env = sim->model->env_count;
   size_t each = 2 * (n + atoms + env);
-  SLT_TRY(ENG_GROW(sim, w->sides.values, w->sides.values_capacity, each * count));
+  SLT_TRY(ENG_GROW(sim, w->sides.values, each * count));
   double* at = w->sides.values;
   for (uint32_t i = 0; i < count; i++) {
     for (uint32_t point = 0; point < 2; point++) {

@@ -36,9 +36,8 @@ static double* reactions_of(const EngSim* sim, uint32_t row) {
 static SltStatus room(EngSim* sim) {
   EngSliding* w = &sim->sliding;
   size_t rows = sim->core.slide.rows;
-  SLT_TRY(ENG_GROW(sim, w->sides.link, w->sides.link_capacity, rows * sim->core.slide.count));
-  return ENG_GROW(sim, w->sides.reactions, w->sides.reactions_capacity,
-                  rows * sim->core.contact.count + 1);
+  SLT_TRY(ENG_GROW(sim, w->sides.link, rows * sim->core.slide.count));
+  return ENG_GROW(sim, w->sides.reactions, rows * sim->core.contact.count + 1);
 }
 
 /// Rates of all surfaces along the flow of a row: the derivative that decides about each.
@@ -120,7 +119,7 @@ static void linearise(const EngSim* sim, const double* wanted, const double* alp
 /// Room for so many doubles that are used at once.
 static double* numbers(EngSim* sim, size_t count) {
   EngSliding* w = &sim->sliding;
-  SltStatus status = ENG_GROW(sim, w->sides.values, w->sides.values_capacity, count);
+  SltStatus status = ENG_GROW(sim, w->sides.values, count);
   return status < 0 ? NULL : w->sides.values;
 }
 
@@ -341,7 +340,7 @@ static bool is_degenerate(const Joint* p) {
 static const double* point_ahead(EngSim* sim, const Joint* p, double step) {
   EngSliding* w = &sim->sliding;
   uint32_t n = sim->core.mode->state_count;
-  if (ENG_GROW(sim, w->sides.trial, w->sides.trial_capacity, sim->values.n_max) < 0) {
+  if (ENG_GROW(sim, w->sides.trial, sim->values.n_max) < 0) {
     return NULL;
   }
   const double* below = side_flow(sim, 0);

@@ -22,30 +22,26 @@ SltStatus side_room(EngSim* sim, uint32_t surfaces) {
   EngSliding* w = &sim->sliding;
   size_t entries = (size_t)surfaces * ENG_SIDES_MAX;
   size_t n = sim->values.n_max;
-  SLT_TRY(ENG_GROW(sim, w->sides.rate, w->sides.rate_capacity, entries));
-  SLT_TRY(ENG_GROW(sim, w->sides.speed, w->sides.speed_capacity, surfaces));
-  SLT_TRY(ENG_GROW(sim, w->sides.bound, w->sides.bound_capacity, entries));
-  SLT_TRY(ENG_GROW(sim, w->sides.wide, w->sides.wide_capacity, entries));
-  SLT_TRY(ENG_GROW(sim, w->sides.place, w->sides.place_capacity, entries));
-  SLT_TRY(ENG_GROW(sim, w->sides.weight, w->sides.weight_capacity, entries));
-  SLT_TRY(ENG_GROW(sim, w->sides.parent, w->sides.parent_capacity, surfaces));
-  SLT_TRY(ENG_GROW(sim, w->sides.flow, w->sides.flow_capacity, 2 * n));
-  return ENG_GROW(sim, w->sides.x, w->sides.x_capacity, n);
+  SLT_TRY(ENG_GROW(sim, w->sides.rate, entries));
+  SLT_TRY(ENG_GROW(sim, w->sides.speed, surfaces));
+  SLT_TRY(ENG_GROW(sim, w->sides.bound, entries));
+  SLT_TRY(ENG_GROW(sim, w->sides.wide, entries));
+  SLT_TRY(ENG_GROW(sim, w->sides.place, entries));
+  SLT_TRY(ENG_GROW(sim, w->sides.weight, entries));
+  SLT_TRY(ENG_GROW(sim, w->sides.parent, surfaces));
+  SLT_TRY(ENG_GROW(sim, w->sides.flow, 2 * n));
+  return ENG_GROW(sim, w->sides.x, n);
 }
 
 SltStatus side_room_rows(EngSim* sim, uint32_t rows) {
   EngSliding* w = &sim->sliding;
-  size_t known = w->sides.regs_capacity;
   size_t automata = sim->model->automaton_count;
   size_t atoms = sim->model->atom_count;
-  SLT_TRY(ENG_GROW(sim, w->sides.regs, w->sides.regs_capacity, rows));
-  for (size_t i = known; i < w->sides.regs_capacity; i++) {
-    w->sides.regs[i] = (EngSideRegs){.mode = NULL};
-  }
-  SLT_TRY(ENG_GROW(sim, w->sides.states, w->sides.states_capacity, rows * automata));
+  SLT_TRY(ENG_GROW(sim, w->sides.regs, rows));
+  SLT_TRY(ENG_GROW(sim, w->sides.states, rows * automata));
   SLT_TRY(side_room_flags(sim, rows));
-  SLT_TRY(ENG_GROW(sim, w->sides.truths, w->sides.truths_capacity, rows * atoms));
-  return ENG_GROW(sim, w->sides.flows, w->sides.flows_capacity, (size_t)rows * sim->values.n_max);
+  SLT_TRY(ENG_GROW(sim, w->sides.truths, rows * atoms));
+  return ENG_GROW(sim, w->sides.flows, (size_t)rows * sim->values.n_max);
 }
 
 // ---- modes --------------------------------------------------------------------------------------
@@ -198,11 +194,11 @@ static SltStatus bind_programs(EngSim* sim, uint32_t row, const ModelMode* mode)
   const ModelProgram* gdot = &mode->gdot;
   sim->sliding.motion.bound = NULL;
   r->mode = mode;
-  SLT_TRY(ENG_GROW(sim, r->rhs, r->rhs_capacity, rhs->reg_count));
-  SLT_TRY(ENG_GROW(sim, r->full, r->full_capacity, mode->full.reg_count));
-  SLT_TRY(ENG_GROW(sim, r->gdot, r->gdot_capacity, gdot->reg_count));
-  SLT_TRY(ENG_GROW(sim, r->rhs_dual, r->rhs_dual_capacity, rhs->reg_count));
-  SLT_TRY(ENG_GROW(sim, r->gdot_dual, r->gdot_dual_capacity, gdot->reg_count));
+  SLT_TRY(ENG_GROW(sim, r->rhs, rhs->reg_count));
+  SLT_TRY(ENG_GROW(sim, r->full, mode->full.reg_count));
+  SLT_TRY(ENG_GROW(sim, r->gdot, gdot->reg_count));
+  SLT_TRY(ENG_GROW(sim, r->rhs_dual, rhs->reg_count));
+  SLT_TRY(ENG_GROW(sim, r->gdot_dual, gdot->reg_count));
   model_program_bind(rhs, sim->env, r->rhs);
   model_program_bind(&mode->full, sim->env, r->full);
   model_program_bind(gdot, sim->env, r->gdot);

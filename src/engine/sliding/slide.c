@@ -239,7 +239,7 @@ static double rate_at(EngSim* sim, uint32_t index, const double* x) {
 static bool look_ahead(EngSim* sim, double time) {
   EngSliding* w = &sim->sliding;
   uint32_t n = sim->core.mode->state_count;
-  if (ENG_GROW(sim, w->sides.trial, w->sides.trial_capacity, sim->values.n_max) < 0 ||
+  if (ENG_GROW(sim, w->sides.trial, sim->values.n_max) < 0 ||
       eng_rhs(sim, sim->core.t, sim->x, sim->probe.flow) < 0) {
     return false;
   }

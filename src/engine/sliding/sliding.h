@@ -81,7 +81,6 @@ typedef struct EngDependencyProgram {
   EngDependencyOutput* dependent;  // outputs whose set is not empty, ascending
   uint32_t count;
   bool wide;  // some set has too many members to be listed
-  size_t set_capacity, dependent_capacity;
 } EngDependencyProgram;
 
 /// Who reads an entry of the environment.
@@ -116,9 +115,6 @@ typedef struct EngDependency {
   uint32_t* rows;       // ... those that dependency on switches
   uint32_t* timed;      // ... and that read the time
   uint32_t timed_count;
-  size_t row_begin_capacity, row_capacity, timed_capacity;
-  size_t begin_capacity, member_capacity, direct_capacity, label_capacity, reader_begin_capacity,
-      reader_capacity;
 } EngDependency;
 
 /// A combination of sides: its mode, and the programs with their inputs in place.
@@ -126,14 +122,12 @@ typedef struct EngSideRegs {
   const ModelMode* mode;
   double *rhs, *full, *gdot;
   ModelDual *rhs_dual, *gdot_dual;
-  size_t rhs_capacity, full_capacity, gdot_capacity, rhs_dual_capacity, gdot_dual_capacity;
 } EngSideRegs;
 
 /// The automata that ask for each relation: list[begin[atom] .. begin[atom + 1]).
 typedef struct EngAskers {
   uint32_t* begin;
   uint32_t* list;
-  size_t begin_capacity, list_capacity;
   bool made;
 } EngAskers;
 
@@ -143,7 +137,6 @@ typedef struct EngFlags {
   double* values;
   uint32_t count;
   bool moved;  // the side that the motion goes to has values of its own
-  size_t env_capacity, value_capacity;
 } EngFlags;
 
 /// Work space for the sides of surfaces. Per surface and pattern of its group: entry ENG_SIDES_MAX
@@ -167,10 +160,6 @@ typedef struct EngSides {
   double* link;       // per surface and row: the derivative of g
   double* reactions;  // per row: of the closed contacts
   double* values;     // per entry of the environment, on two combinations of sides
-  size_t regs_capacity, flows_capacity, rate_capacity, speed_capacity, bound_capacity,
-      wide_capacity, place_capacity, weight_capacity, probe_capacity, parent_capacity,
-      flow_capacity, x_capacity, trial_capacity, states_capacity, truths_capacity, link_capacity,
-      reactions_capacity, values_capacity;
 } EngSides;
 
 /// Surfaces of motion by values: of the run's block, per atom, automaton, state or entry of the
@@ -199,7 +188,6 @@ typedef struct EngValueMotion {
   double *slope, *alpha, *trial, *rate, *low, *high, *wanted;
   EngValuePart *rhs, *full;  // what depends on a surface, by output
   uint32_t rhs_count, full_count;
-  size_t rhs_capacity, full_capacity;
   double *rhs_shift, *full_shift;  // ... and by how much more it is above than below
   // per surface that is a state: which, and how much more its derivative is below than above
   uint32_t* state;
@@ -208,10 +196,9 @@ typedef struct EngValueMotion {
   uint8_t* mark;           // work space, per surface: zero
   const ModelMode* bound;  // whose constants are in side_regs[0] and [1]; NULL: of none
   double* out;             // outputs on one side
-  size_t out_capacity;
-  double* last;    // coefficients on a trial
-  double last_t;   // time of the last ones, and...
-  double* last_x;  // ...states
+  double* last;            // coefficients on a trial
+  double last_t;           // time of the last ones, and...
+  double* last_x;          // ...states
 } EngValueMotion;
 
 /// The part of the right-hand side that does not slide.
@@ -221,12 +208,9 @@ typedef struct EngValueProgram {
   ModelPartOutput* outputs;
   uint32_t* reads;
   ModelPartOutput* plain_runs;
-  size_t plain_capacity;
   ModelPartOutput* pulled;  // states that slide
   uint32_t pulled_count;
-  size_t pulled_capacity;
   uint64_t* needed;  // bits: instructions, then states
-  size_t code_capacity, outputs_capacity, reads_capacity, needed_capacity;
 } EngValueProgram;
 
 /// Work space of sliding. Per surface and pattern of its group: entry ENG_SIDES_MAX * surface +
@@ -261,7 +245,6 @@ typedef struct EngProbe {
   double* g;          // per indicator
   double* beside;     // ... at a point beside
   double* g_regs;
-  size_t g_capacity;
 } EngProbe;
 
 /// Part of snapshots: automata that keep their state because switching makes no progress.

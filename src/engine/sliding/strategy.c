@@ -75,10 +75,8 @@ static bool can_mix(EngSim* sim, bool* shifts) {
   const EngSlide* slide = &sim->core.slide;
   *shifts = false;
   if (sim->options.sliding == SLT_SLIDING_UTKIN) return false;
-  if (ENG_GROW(sim, sim->sliding.motion.rhs, sim->sliding.motion.rhs_capacity,
-               mode->rhs.output_count) < 0 ||
-      ENG_GROW(sim, sim->sliding.motion.full, sim->sliding.motion.full_capacity,
-               mode->full.output_count) < 0) {
+  if (ENG_GROW(sim, sim->sliding.motion.rhs, mode->rhs.output_count) < 0 ||
+      ENG_GROW(sim, sim->sliding.motion.full, mode->full.output_count) < 0) {
     return false;
   }
   label_entries(sim);
@@ -121,12 +119,12 @@ static SltStatus room_for_ends(EngSim* sim) {
   sim->sliding.motion.bound = NULL;
   uint32_t outputs = mode->rhs.output_count > mode->full.output_count ? mode->rhs.output_count
                                                                       : mode->full.output_count;
-  SLT_TRY(ENG_GROW(sim, sim->sliding.motion.out, sim->sliding.motion.out_capacity, outputs));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.motion.out, outputs));
   for (uint32_t end = 0; end < 2; end++) {
     EngSideRegs* regs = &sim->sliding.sides.regs[end];
-    SLT_TRY(ENG_GROW(sim, regs->rhs, regs->rhs_capacity, mode->rhs.reg_count));
-    SLT_TRY(ENG_GROW(sim, regs->full, regs->full_capacity, mode->full.reg_count));
-    SLT_TRY(ENG_GROW(sim, regs->rhs_dual, regs->rhs_dual_capacity, mode->rhs.reg_count));
+    SLT_TRY(ENG_GROW(sim, regs->rhs, mode->rhs.reg_count));
+    SLT_TRY(ENG_GROW(sim, regs->full, mode->full.reg_count));
+    SLT_TRY(ENG_GROW(sim, regs->rhs_dual, mode->rhs.reg_count));
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
     model_program_bind_dual(&mode->rhs, sim->env, regs->rhs_dual);
     model_program_bind(&mode->full, sim->env, regs->full);
@@ -220,17 +218,12 @@ static uint32_t next_bit(uint64_t* word) {
 static SltStatus room_for_part(EngSim* sim, uint32_t most) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   size_t words = (size_t)rhs->code_count / 64 + (size_t)rhs->state_count / 64 + 2;
-  SLT_TRY(ENG_GROW(sim, sim->sliding.program.needed, sim->sliding.program.needed_capacity, words));
-  SLT_TRY(ENG_GROW(sim, sim->sliding.program.code, sim->sliding.program.code_capacity,
-                   (size_t)most + 1));
-  SLT_TRY(ENG_GROW(sim, sim->sliding.program.reads, sim->sliding.program.reads_capacity,
-                   rhs->state_count));
-  SLT_TRY(ENG_GROW(sim, sim->sliding.program.outputs, sim->sliding.program.outputs_capacity,
-                   rhs->output_count));
-  SLT_TRY(ENG_GROW(sim, sim->sliding.program.plain_runs, sim->sliding.program.plain_capacity,
-                   rhs->output_count));
-  SLT_TRY(ENG_GROW(sim, sim->sliding.program.pulled, sim->sliding.program.pulled_capacity,
-                   rhs->output_count));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.needed, words));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.code, (size_t)most + 1));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.reads, rhs->state_count));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.outputs, rhs->output_count));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.plain_runs, rhs->output_count));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.program.pulled, rhs->output_count));
   memset(sim->sliding.program.needed, 0, words * sizeof *sim->sliding.program.needed);
   return SLT_OK;
 }

@@ -55,7 +55,7 @@ void slide_probe_point(const EngSim* sim, uint32_t point, double* x) {
 }
 
 SltStatus slide_values(EngSim* sim, const ModelMode* mode, double t, const double* x, double* g) {
-  SLT_TRY(ENG_GROW(sim, sim->probe.g_regs, sim->probe.g_capacity, mode->g_flow.reg_count));
+  SLT_TRY(ENG_GROW(sim, sim->probe.g_regs, mode->g_flow.reg_count));
   model_program_bind(&mode->g_flow, sim->env, sim->probe.g_regs);
   model_program_run(&mode->g_flow, eng_context(sim), sim->probe.g_regs, t, x, g);
   return SLT_OK;
@@ -172,8 +172,7 @@ static bool is_met(EngSim* sim, uint32_t index) {
 /// Relations at zero, sorted into surfaces by their values at the two points.
 static SltStatus surfaces_of_probes(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  SLT_TRY(ENG_GROW(sim, sim->sliding.sides.trial, sim->sliding.sides.trial_capacity,
-                   sim->model->atom_count));
+  SLT_TRY(ENG_GROW(sim, sim->sliding.sides.trial, sim->model->atom_count));
   double* at[2] = {sim->probe.beside, sim->sliding.sides.trial};
   for (uint32_t point = 0; point < 2; point++) {
     slide_probe_point(sim, point, sim->probe.x);
@@ -337,8 +336,8 @@ SltStatus slide_recognise(EngSim* sim, const ModelMode* mode) {
 SltStatus slide_note_probes(EngSim* sim) {
   const EngSlide* slide = &sim->core.slide;
   EngSliding* work = &sim->sliding;
-  SLT_TRY(ENG_GROW(sim, work->sides.probe, work->sides.probe_capacity, 2 * (size_t)slide->count));
-  SLT_TRY(ENG_GROW(sim, work->sides.trial, work->sides.trial_capacity, sim->model->atom_count));
+  SLT_TRY(ENG_GROW(sim, work->sides.probe, 2 * (size_t)slide->count));
+  SLT_TRY(ENG_GROW(sim, work->sides.trial, sim->model->atom_count));
   for (uint32_t point = 0; point < 2; point++) {
     slide_probe_point(sim, point, sim->probe.x);
     SLT_TRY(slide_values(sim, sim->core.mode, slide_probe_time(sim, point), sim->probe.x,

@@ -40,7 +40,7 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   }
   SltStatus status = value_coefficients_at(sim, t, x, true, sim->sliding.motion.alpha);
   if (status >= 0) {
-    status = ENG_GROW(sim, regs->rhs, regs->rhs_capacity, mode->rhs.reg_count);
+    status = ENG_GROW(sim, regs->rhs, mode->rhs.reg_count);
   }
   if (status >= 0) {
     value_publish_coefficients(sim, sim->sliding.motion.alpha);
@@ -82,7 +82,7 @@ void eng_value_full(EngSim* sim, double t) {
     return;
   }
   if (status >= 0) {
-    status = ENG_GROW(sim, regs->full, regs->full_capacity, mode->full.reg_count);
+    status = ENG_GROW(sim, regs->full, mode->full.reg_count);
   }
   if (status >= 0) {
     value_publish_coefficients(sim, sim->sliding.motion.alpha);
@@ -108,7 +108,7 @@ void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* alp
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->sliding.sides.regs[2];
-  if (ENG_GROW(sim, regs->full, regs->full_capacity, mode->full.reg_count) < 0) {
+  if (ENG_GROW(sim, regs->full, mode->full.reg_count) < 0) {
     return;
   }
   memcpy(sim->sliding.motion.trial, alpha, sim->core.slide.count * sizeof *alpha);

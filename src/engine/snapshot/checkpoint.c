@@ -51,9 +51,10 @@ static SltStatus grow_list(EngSim* sim) {
   EngModeList* list = &sim->known;
   size_t n = sim->model->automaton_count;
   size_t more = list->count ? 2 * (size_t)list->count : 8;
-  SLT_TRY(ENG_GROW(sim, list->modes, list->capacity, more));
-  SLT_TRY(ENG_GROW(sim, list->states, list->state_capacity, more * n));
-  SLT_TRY(ENG_GROW(sim, list->slots, list->slot_count, 2 * more));
+  SLT_TRY(ENG_GROW(sim, list->modes, more));
+  SLT_TRY(ENG_GROW(sim, list->states, more * n));
+  SLT_TRY(ENG_GROW(sim, list->slots, 2 * more));
+  list->slot_count = 2 * more;
   memset(list->slots, 0, list->slot_count * sizeof *list->slots);
   for (uint32_t i = 0; i < list->count; i++) {
     list->slots[slot_of(list, list->modes[i])] = i + 1;

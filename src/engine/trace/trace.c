@@ -54,38 +54,34 @@ typedef struct Change {
 /// What a listener is given: made for one record at a time.
 typedef struct TraceOut {
   SltChange* impulses;
-  uint32_t impulse_capacity;
   SltChange* changes;
   const char** atoms;
-  uint32_t change_capacity, atom_capacity;
   SltTruth* truths;
-  uint32_t truth_capacity;
   SltEquivalent equivalents[EQUIVALENTS_MAX];
   const char** names;
-  uint32_t name_capacity;
 } TraceOut;
 
 struct EngTrace {
   Change* jumps;  // those of solutions
-  uint32_t jump_count, jump_capacity;
+  uint32_t jump_count;
   uint32_t jump_begin;  // of the present round
   bool rejecting;       // what fires now rejects the last candidate
   char** names;         // of derivatives, once they are asked for
   uint32_t name_count;
   TraceOut out;
   Record* records;
-  uint32_t record_count, record_capacity;
+  uint32_t record_count;
   Truth* truths;
-  uint32_t truth_count, truth_capacity;
+  uint32_t truth_count;
   Equivalent* equivalents;
-  uint32_t equivalent_count, equivalent_capacity;
+  uint32_t equivalent_count;
   double *share, *share_now;  // of the surfaces slid along: before the instant, after it
   uint32_t* share_atom;
-  uint32_t share_count, share_capacity, share_now_capacity, share_atom_capacity;
+  uint32_t share_count;
   double* side[2];  // values on the sides of a surface, by places of the environment
   uint8_t* side_known;
   Change* changes;
-  uint32_t change_count, change_capacity;
+  uint32_t change_count;
   EngCrossing* crossings;  // as they were when the instant began
   uint32_t crossing_count;
 };
@@ -98,27 +94,13 @@ SltStatus eng_trace_create(EngSim* sim) {
   return sim->report.trace->crossings ? SLT_OK : SLT_ERR_NOMEM;
 }
 
-/// Room for one more element. Where there is none the record is not whole, which the run then says.
-static bool grow(EngSim* sim, void** data, uint32_t need, uint32_t* capacity, size_t size) {
-  if (need <= *capacity) return true;
-  uint32_t wanted = *capacity ? *capacity * 2 : 16;
-  if (wanted < need) wanted = need;
-  void* grown =
-      base_realloc(&sim->options.allocator, *data, *capacity * size, (size_t)wanted * size);
-  if (!grown) return false;
-  *data = grown;
-  *capacity = wanted;
-  return true;
-}
-
 /// Shares of the motion along surfaces as the instant finds it.
 static void note_shares(EngSim* sim) {
   struct EngTrace* t = sim->report.trace;
   uint32_t n = sim->core.slide.count;
   t->share_count = 0;
   if (!n || !sim->report.on_event) return;
-  if (!grow(sim, (void**)&t->share, n, &t->share_capacity, sizeof *t->share) ||
-      !grow(sim, (void**)&t->share_atom, n, &t->share_atom_capacity, sizeof *t->share_atom) ||
+  if (ENG_MORE(sim, t->share, n) < 0 || ENG_MORE(sim, t->share_atom, n) < 0 ||
       !eng_slide_coefficients(sim, t->share)) {
     return;
   }
@@ -153,8 +135,7 @@ uint32_t eng_trace_count(const EngSim* sim) {
 /// Room for a record.
 static bool has_room(EngSim* sim) {
   struct EngTrace* t = sim->report.trace;
-  return grow(sim, (void**)&t->records, t->record_count + 1, &t->record_capacity,
-              sizeof *t->records);
+  return ENG_MORE(sim, t->records, t->record_count + 1) >= 0;
 }
 
 static uint32_t add_record(EngSim* sim, Record record) {
@@ -205,7 +186,7 @@ static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record
       record->crossing = crossing_of(sim, id);
     }
     if (unread) continue;
-    if (!grow(sim, (void**)&t->truths, t->truth_count + 1, &t->truth_capacity, sizeof *t->truths)) {
+    if (ENG_MORE(sim, t->truths, t->truth_count + 1) < 0) {
       break;
     }
     Truth truth = truth_of(sim, guard, i);
@@ -329,8 +310,7 @@ void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, d
   const ModelVar* var = &sim->model->vars[action->var];
   if (var->kind != MODEL_VAR_DISCRETE) t->records[record].moved_state = true;
   if (var->hidden || !sim->report.on_event) return;
-  if (!grow(sim, (void**)&t->changes, t->change_count + 1, &t->change_capacity,
-            sizeof *t->changes)) {
+  if (ENG_MORE(sim, t->changes, t->change_count + 1) < 0) {
     return;
   }
   t->changes[t->change_count++] = (Change){.record = record,
@@ -369,7 +349,7 @@ static void add_jump(EngSim* sim, Change jump) {
   struct EngTrace* t = sim->report.trace;
   if (t->record_count == 0 || sim->model->vars[jump.var].hidden) return;
   jump.record = t->record_count - 1;
-  if (!grow(sim, (void**)&t->jumps, t->jump_count + 1, &t->jump_capacity, sizeof *t->jumps)) return;
+  if (ENG_MORE(sim, t->jumps, t->jump_count + 1) < 0) return;
   t->jumps[t->jump_count++] = jump;
 }
 
@@ -401,7 +381,7 @@ void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom) {
   record.truth_begin = t->truth_count;
   record.share = (double)NAN;
   record.line = sim->model->atoms[atom].written->line;
-  if (grow(sim, (void**)&t->truths, t->truth_count + 1, &t->truth_capacity, sizeof *t->truths)) {
+  if (ENG_MORE(sim, t->truths, t->truth_count + 1) >= 0) {
     t->truths[t->truth_count++] = (Truth){.atom = atom, .told = true};
     record.truth_count = 1;
   }
@@ -439,8 +419,7 @@ static void note_equivalents(EngSim* sim, Record* record, uint32_t surface) {
       if (!t->side_known[at] || !(fabs(with - without) > 1e-12 * (fabs(with) + fabs(without)))) {
         continue;
       }
-      if (!grow(sim, (void**)&t->equivalents, t->equivalent_count + 1, &t->equivalent_capacity,
-                sizeof *t->equivalents) ||
+      if (ENG_MORE(sim, t->equivalents, t->equivalent_count + 1) < 0 ||
           record->equivalent_count == EQUIVALENTS_MAX) {
         return;
       }
@@ -457,8 +436,7 @@ void eng_trace_equivalents(EngSim* sim) {
   for (uint32_t i = 0; i < t->record_count; i++) {
     wanted |= t->records[i].kind == SLT_EVENT_SLIDE_IN;
   }
-  if (!wanted || !sim->report.on_event ||
-      !grow(sim, (void**)&t->share_now, n, &t->share_now_capacity, sizeof *t->share_now) ||
+  if (!wanted || !sim->report.on_event || ENG_MORE(sim, t->share_now, n) < 0 ||
       !eng_slide_coefficients(sim, t->share_now)) {
     return;
   }
@@ -636,14 +614,10 @@ static uint32_t first_change(const Change* changes, uint32_t count, uint32_t rec
 static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   struct EngTrace* t = sim->report.trace;
   const Record* record = &t->records[index];
-  if (!grow(sim, (void**)&t->out.changes, t->change_count + t->jump_count, &t->out.change_capacity,
-            sizeof *t->out.changes) ||
-      !grow(sim, (void**)&t->out.impulses, t->jump_count, &t->out.impulse_capacity,
-            sizeof *t->out.impulses) ||
-      !grow(sim, (void**)&t->out.truths, record->truth_count, &t->out.truth_capacity,
-            sizeof *t->out.truths) ||
-      !grow(sim, (void**)&t->out.atoms, record->truth_count, &t->out.atom_capacity,
-            sizeof *t->out.atoms)) {
+  if (ENG_MORE(sim, t->out.changes, t->change_count + t->jump_count) < 0 ||
+      ENG_MORE(sim, t->out.impulses, t->jump_count) < 0 ||
+      ENG_MORE(sim, t->out.truths, record->truth_count) < 0 ||
+      ENG_MORE(sim, t->out.atoms, record->truth_count) < 0) {
     return false;
   }
   uint32_t count = 0;
@@ -687,8 +661,7 @@ static void fill_audit(EngSim* sim, SltEvent* event) {
     if (sim->model->vars[v].hidden || mode->vars[v].role != MODEL_ROLE_UNDETERMINED) continue;
     bool before = !initial && sim->core.mode_before->vars[v].role == MODEL_ROLE_UNDETERMINED;
     if (before) continue;
-    if (!grow(sim, (void**)&t->out.names, event->undetermined_count + 1, &t->out.name_capacity,
-              sizeof *t->out.names)) {
+    if (ENG_MORE(sim, t->out.names, event->undetermined_count + 1) < 0) {
       break;
     }
     t->out.names[event->undetermined_count++] = sim->model->vars[v].name.data;
@@ -747,8 +720,7 @@ static void note_computed(EngSim* sim) {
       continue;
     double size = fmax(fabs(before), fabs(after));
     if (!(fabs(after - before) > COMPUTED_NOISE * size) || is_told(t, v)) continue;
-    if (!grow(sim, (void**)&t->jumps, t->jump_count + 1, &t->jump_capacity, sizeof *t->jumps))
-      return;
+    if (ENG_MORE(sim, t->jumps, t->jump_count + 1) < 0) return;
     // they come in the order of their records
     uint32_t at = t->jump_count++;
     for (; at > 0 && t->jumps[at - 1].record >= last; at--) {

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define LIST_FIRST 16  // elements that a list has room for at first
+
 double eng_eval(EngSim* sim, const ModelTerm* term) {
   const ModelContext* context = eng_context(sim);
   return model_term_value(term, context, sim->model->numbers, sim->env, sim->core.t,
@@ -191,19 +193,23 @@ SltStatus eng_start_values(EngSim* sim) {
 }
 
 /// Registers of the programs of a mode lie behind each other.
-SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size) {
-  if (need <= *capacity) return SLT_OK;
-  void* grown =
-      base_realloc(&sim->options.allocator, *data, *capacity * size, base_mul_size(need, size));
+SltStatus eng_grow(EngSim* sim, void** data, size_t need, size_t size) {
+  void* grown = base_realloc(&sim->options.allocator, *data, base_owned_size(*data),
+                             base_mul_size(need, size));
   if (!grown) return eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL, "out of memory for a mode");
   *data = grown;
-  *capacity = need;
   return SLT_OK;
+}
+
+SltStatus eng_grow_list(EngSim* sim, void** data, size_t need, size_t size) {
+  size_t more = 2 * (base_owned_size(*data) / size);
+  if (more < LIST_FIRST) more = LIST_FIRST;
+  return eng_grow(sim, data, need < more ? more : need, size);
 }
 
 bool eng_warn_once(EngSim* sim, uint8_t what) {
   uint32_t id = sim->core.mode->id;
-  if (id >= sim->report.warned_capacity || (sim->report.warned[id] & what)) return false;
+  if (id >= ENG_ROOM(sim->report.warned) || (sim->report.warned[id] & what)) return false;
   sim->report.warned[id] |= what;
   return true;
 }
@@ -289,22 +295,18 @@ static void take_slot(EngSim* sim, EngSlot* slot, const ModelMode* mode) {
 }
 
 static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
-  size_t known = sim->report.warned_capacity;
-  SLT_TRY(ENG_GROW(sim, sim->report.warned, sim->report.warned_capacity, (size_t)mode->id + 1));
-  for (size_t i = known; i < sim->report.warned_capacity; i++) {
-    sim->report.warned[i] = 0;
-  }
+  SLT_TRY(ENG_GROW(sim, sim->report.warned, (size_t)mode->id + 1));
   size_t need = (size_t)mode->rhs.reg_count + mode->full.reg_count + mode->g.reg_count +
                 mode->g_flow.reg_count + mode->gdot.reg_count;
   EngSlot* slot = slot_of(sim, mode, need);
-  SLT_TRY(ENG_GROW(sim, slot->regs, slot->reg_capacity, need));
+  SLT_TRY(ENG_GROW(sim, slot->regs, need));
   size_t g_regs = mode->g_flow.reg_count;
-  SLT_TRY(ENG_GROW(sim, slot->dual_regs, slot->dual_capacity, g_regs));
+  SLT_TRY(ENG_GROW(sim, slot->dual_regs, g_regs));
   // ends of sliding and of contacts are enclosed whatever finds the events
-  SLT_TRY(ENG_GROW(sim, slot->block_regs, slot->block_capacity, g_regs * MODEL_LANES));
+  SLT_TRY(ENG_GROW(sim, slot->block_regs, g_regs * MODEL_LANES));
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     size_t polynomials = mode->forms ? mode->forms->polynomial_count : 0;
-    SLT_TRY(ENG_GROW(sim, sim->proof.forms, sim->proof.form_capacity, polynomials));
+    SLT_TRY(ENG_GROW(sim, sim->proof.forms, polynomials));
     SLT_TRY(eng_pruned_room(sim, slot, mode));
   }
   if (!slot->bound) survey(sim, slot, mode);

@@ -33,7 +33,6 @@ typedef struct EngSlot {
   double* regs;
   ModelDual* dual_regs;
   double* block_regs;
-  size_t reg_capacity, dual_capacity, block_capacity;
 } EngSlot;
 
 /// The environment beside `env` itself, which every room reads.
@@ -84,7 +83,6 @@ typedef struct EngModeList {
   const ModelMode** modes;
   uint32_t* states;  // automaton_count each
   uint32_t count;
-  size_t capacity, state_capacity;
   uint32_t* slots;  // hash of the mode -> place + 1; a power of two
   size_t slot_count;
 } EngModeList;
@@ -143,10 +141,16 @@ double eng_output_at(EngSim* sim, const ModelProgram* program, double* regs, uin
 void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope);
 /// Whether something is to be said about the present mode for the first time.
 bool eng_warn_once(EngSim* sim, uint8_t what);
-SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
-/// Room for so many elements of an array.
-#define ENG_GROW(sim, array, capacity, need) \
-  eng_grow(sim, (void**)&(array), &(capacity), need, sizeof *(array))
+SltStatus eng_grow(EngSim* sim, void** data, size_t need, size_t size);
+SltStatus eng_grow_list(EngSim* sim, void** data, size_t need, size_t size);
+/// Elements that an array has room for.
+#define ENG_ROOM(array) (base_owned_size(array) / sizeof *(array))
+/// Room for so many elements of an array, which are zero where they are new.
+#define ENG_GROW(sim, array, need) \
+  ((need) <= ENG_ROOM(array) ? SLT_OK : eng_grow(sim, (void**)&(array), need, sizeof *(array)))
+/// The same for a list that grows one by one.
+#define ENG_MORE(sim, array, need) \
+  ((need) <= ENG_ROOM(array) ? SLT_OK : eng_grow_list(sim, (void**)&(array), need, sizeof *(array)))
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx);
 /// The same without what surfaces and contacts do to it.
 SltStatus eng_free_flow(void* user, double t, const double* x, double* dx);
