@@ -190,6 +190,15 @@ int output_rewrite(const char* path, const char* data, size_t length);
 /// Files we write carry a mark (an extended attribute); where the file system keeps none, the file
 /// must begin with the very header that is about to be written.
 bool output_is_ours(const char* path, const char* header);
+/// Whether somebody else has written what is there, as far as the file system tells.
+bool output_is_foreign(const char* path);
+/// Whether a file that nobody named may be written, else says so.
+bool output_implied(const char* path);
+/// Mark a file that a library has written for us as ours.
+void output_claim(const char* path);
+/// Whether an output leaves all files alone that are read, and could be opened; else says so. To be
+/// asked before the work whose result it is.
+bool output_allowed(const char* path);
 
 // ---- input (input.c) ----------------------------------------------------------------------------
 

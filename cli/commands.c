@@ -157,7 +157,7 @@ int command_check(int argc, char** argv) {
 static int draw_automata(const SltModel* model, const ModelArguments* arguments,
                          const ModelSource* source) {
   SltGraph* graph = NULL;
-  if (!inputs_spare(arguments->graph)) return CLI_USAGE;
+  if (!output_allowed(arguments->graph)) return CLI_USAGE;
   if (slt_graph_create(model, &graph) < 0) {
     cli_error("out of memory");
     return CLI_RUN;

@@ -170,7 +170,7 @@ static int write_fmu(const ExportArguments* arguments, Files* files, const SltMo
     cli_error("the sources for FMUs, saltus_fmu_sources.zip, are not where this program is");
     return CLI_RUN;
   }
-  if (!inputs_spare(out)) return CLI_USAGE;
+  if (!output_allowed(out) || (!arguments->out && !output_implied(out))) return CLI_USAGE;
   FmuExport export = {.kind = arguments->kind,
                       .version = arguments->version,
                       .name = title,
@@ -187,6 +187,7 @@ static int write_fmu(const ExportArguments* arguments, Files* files, const SltMo
   char* problem = NULL;
   bool good = fmu_export(&export, &problem);
   if (!good) cli_error("%s", problem ? problem : "out of memory");
+  if (good) output_claim(out);
   free(problem);
   return good ? CLI_DONE : CLI_RUN;
 }

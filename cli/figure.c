@@ -430,7 +430,7 @@ static int draw_tables(PlotArguments* a) {
     tables->tables[i] = input_table(tables->paths[i]);
     if (!tables->tables[i]) {
       exit = CLI_MODEL;
-    } else if (!inputs_spare(a->to)) {
+    } else if (!output_allowed(a->to)) {
       exit = CLI_USAGE;
     } else if (slt_figure_add(figure, tables->tables[i], table_name(tables, i)) < 0) {
       exit = out_of_memory();

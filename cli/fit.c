@@ -150,7 +150,7 @@ static int prepare(FitCommand* c) {
   }
   for (uint32_t i = 0; exit == CLI_DONE && i < c->data.count; i++)
     exit = read_data(c, i);
-  if (exit == CLI_DONE && !(inputs_spare(c->output) && inputs_spare(c->plot))) exit = CLI_USAGE;
+  if (exit == CLI_DONE && !(output_allowed(c->output) && output_allowed(c->plot))) exit = CLI_USAGE;
   return exit;
 }
 

@@ -110,7 +110,7 @@ int command_measure(int argc, char** argv) {
   SltMeasures* measures = NULL;
   int exit = read_options(&trial, &output, argc, argv);
   if (exit == CLI_DONE) exit = trial_open(&trial, "measure");
-  if (exit == CLI_DONE && !inputs_spare(output)) exit = CLI_USAGE;
+  if (exit == CLI_DONE && !output_allowed(output)) exit = CLI_USAGE;
   if (exit == CLI_DONE) exit = trial_measures(&trial, &measures);
   if (exit == CLI_DONE) exit = measure(&trial, measures, output);
   slt_measures_free(measures);

@@ -77,14 +77,58 @@ bool output_is_ours(const char* path, const char* header) {
   return mark == MARK_UNKNOWN ? has_header(path, header) : mark == MARK_OURS;
 }
 
+bool output_is_foreign(const char* path) {
+  struct stat file;
+  return stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0 &&
+         mark_get(path, &file) == MARK_FOREIGN;
+}
+
+bool output_implied(const char* path) {
+  if (!output_is_foreign(path)) return true;
+  cli_error("%s exists and was not written by saltus, or was changed since; it was left as it is",
+            path);
+  cli_hint("move it, or name another file");
+  return false;
+}
+
+void output_claim(const char* path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat file;
+  char mark[MARK_SIZE];
+  if (fd < 0) return;
+  if (fstat(fd, &file) == 0) {
+    mark_text(&file, mark);
+    mark_set(fd, mark);
+  }
+  close(fd);
+}
+
 // ---- opening ------------------------------------------------------------------------------------
 
 static bool cannot_write(const char* path, int cause) {
   cli_error("cannot write %s: %s", path, strerror(cause));
   if (cause == ENOENT) cli_hint("its folder does not exist");
   if (cause == EISDIR) cli_hint("it is a folder; name a file in it");
-  if (cause == EACCES || cause == EROFS) cli_hint("choose another place with -o");
+  if (cause == EACCES || cause == EROFS) cli_hint("choose another place for it");
   return false;
+}
+
+bool output_allowed(const char* path) {
+  if (!inputs_spare(path)) return false;
+  if (!path || strcmp(path, "-") == 0) return true;
+  struct stat file;
+  if (stat(path, &file) == 0) {
+    if (S_ISDIR(file.st_mode)) return cannot_write(path, EISDIR);
+    return access(path, W_OK) == 0 || cannot_write(path, errno);
+  }
+  const char* slash = strrchr(path, '/');
+  size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+  char* folder = malloc(length + 2);
+  if (!folder) return cannot_write(path, ENOMEM);
+  snprintf(folder, length + 2, "%.*s", (int)(length ? length : 1), length ? path : ".");
+  int cause = access(folder, W_OK | X_OK) == 0 ? 0 : errno;
+  free(folder);
+  return cause == 0 || cannot_write(path, cause);
 }
 
 /// Whether a new file can take the place of what is at `path`; `mode` are its permissions. Devices,

@@ -163,7 +163,7 @@ static void set_handler(int signal_number, void (*handler)(int), int flags) {
   sigaction(signal_number, &action, NULL);
 }
 
-static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
 
 /// Signals that somebody has the program ignore stay ignored: `nohup`, a job in the background.
 static void set_ends(void (*handler)(int)) {

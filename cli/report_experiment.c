@@ -2,11 +2,12 @@
 //
 // The report of an experiment: one page with what the command printed, its picture, its rows and
 // the model. The command itself is run as always; the page is made of what it wrote.
-#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE  // mkstemps()
 #include "cli.h"
 #include "report_page.h"
 #include "run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ typedef struct ExperimentReport {
   const char* model;
   char** argv;  // of the command without the report
   int argc;
+  int words;  // of them that the user has given
 } ExperimentReport;
 
 static const Reporting* find_command(const char* command) {
@@ -77,12 +79,27 @@ static char* path_beside(const char* path, const char* ending) {
   return out;
 }
 
-static bool add_file(ExperimentReport* r, char* option, const char* ending, char** path) {
-  *path = path_beside(r->path, ending);
-  if (!*path) return false;
+static void add_option(ExperimentReport* r, char* option, char* path) {
   r->argv[r->argc++] = option;
-  r->argv[r->argc++] = *path;
-  return true;
+  r->argv[r->argc++] = path;
+}
+
+/// A file for the picture that nobody else has.
+static char* make_picture(void) {
+  const char* folder = getenv("TMPDIR");
+  if (!folder || folder[0] != '/') folder = "/tmp";
+  size_t size = strlen(folder) + sizeof "/saltus-XXXXXX.svg";
+  char* path = malloc(size);
+  if (!path) return NULL;
+  snprintf(path, size, "%s/saltus-XXXXXX.svg", folder);
+  int fd = mkstemps(path, 4);
+  if (fd >= 0) {
+    close(fd);
+    return path;
+  }
+  cli_error("cannot write %s: %s", path, strerror(errno));
+  free(path);
+  return NULL;
 }
 
 /// The command's own words, with files for what the page shows.
@@ -112,11 +129,17 @@ static int take_words(ExperimentReport* r, int argc, char** argv) {
   }
   bool draws = r->kind->draws && !(r->kind->unless && value_of(r, r->kind->unless, NULL)) &&
                !(r->kind->only && !value_of(r, r->kind->only, NULL));
-  bool good = true;
-  if (r->kind->rows && !rows) good = add_file(r, output, ".csv", &r->rows);
-  if (rows) r->rows = strdup(rows);
-  if (draws && !value_of(r, "--plot", NULL)) good &= add_file(r, plot, ".picture.svg", &r->picture);
-  return good ? CLI_DONE : CLI_RUN;
+  if (!output_allowed(r->path)) return CLI_USAGE;
+  bool implied = r->kind->rows && !rows;
+  r->words = r->argc;
+  r->rows = implied ? path_beside(r->path, ".csv") : rows ? strdup(rows) : NULL;
+  if ((implied || rows) && !r->rows) return out_of_memory();
+  if (implied && !output_implied(r->rows)) return CLI_USAGE;
+  if (implied) add_option(r, output, r->rows);
+  if (!draws || value_of(r, "--plot", NULL)) return CLI_DONE;
+  r->picture = make_picture();
+  if (r->picture) add_option(r, plot, r->picture);
+  return r->picture ? CLI_DONE : CLI_RUN;
 }
 
 /// Run the command; what it prints is printed, and kept.
@@ -211,7 +234,7 @@ static void write_page(FILE* out, const ExperimentReport* r, const ReportText* p
   report_head(out, name);
   fputs("<p class=\"lead\"><code>saltus ", out);
   report_escape(out, r->kind->command, strlen(r->kind->command));
-  for (int i = 0; i < r->argc; i++) {
+  for (int i = 0; i < r->words; i++) {
     fputc(' ', out);
     report_escape(out, r->argv[i], strlen(r->argv[i]));
   }

@@ -450,8 +450,8 @@ bool run_outputs_spare(const RunOptions* options, const char* default_csv) {
   return inputs_spare(o->csv ? o->csv
                       : rows ? default_csv
                              : NULL) &&
-         inputs_spare(o->events) && inputs_spare(o->plot) && inputs_spare(o->graph) &&
-         inputs_spare(o->report) && inputs_spare(o->checkpoint);
+         inputs_spare(o->events) && output_allowed(o->plot) && output_allowed(o->graph) &&
+         output_allowed(o->report) && output_allowed(o->checkpoint);
 }
 
 void run_options_clear(RunOptions* options) {

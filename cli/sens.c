@@ -276,7 +276,7 @@ static int run(SensCommand* c) {
     return CLI_USAGE;
   }
   c->csv = (Output){.path = c->output, .fd = -1, .late = true, .csv = true};
-  if (!inputs_spare(c->plot)) return CLI_USAGE;
+  if (!output_allowed(c->plot) || !output_allowed(c->output)) return CLI_USAGE;
   if (c->samples) {
     exit = sens_variance(&c->trial, c->measures, &c->vary,
                          (VarianceRequest){c->samples, c->seed, (uint32_t)c->jobs}, &c->csv);

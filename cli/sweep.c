@@ -115,7 +115,7 @@ static int make_design(SweepCommand* c) {
   }
   status = slt_design_sample(c->design, c->sampling, c->sample_count, c->seed, &problem);
   if (status < 0) return problem_print(NULL, &problem, status);
-  if (!inputs_spare(c->plot)) return CLI_USAGE;
+  if (!output_allowed(c->plot)) return CLI_USAGE;
   if (c->map) return CLI_DONE;
   int exit = trial_measures(&c->trial, &c->measures);
   if (exit != CLI_DONE) return exit;
@@ -271,7 +271,9 @@ static int begin_anew(SweepCommand* c) {
     cli_hint("`-o %s` overwrites it, another name keeps it", c->csv_path);
     return CLI_USAGE;
   }
-  if (!inputs_spare(c->csv_path)) return CLI_USAGE;
+  bool implied = c->format.id != SLT_FORMAT_CSV;
+  if (!inputs_spare(c->csv_path) || (implied && !output_implied(c->csv_path))) return CLI_USAGE;
+  if (c->mark_path && !output_implied(c->mark_path)) return CLI_USAGE;
   int marked =
       c->mark_path ? output_replace(c->mark_path, c->identity, SLT_DIGEST_TEXT - 1) : CLI_DONE;
   if (marked != CLI_DONE) return marked;
@@ -289,7 +291,7 @@ static SltStatus write_trajectory(SweepCommand* c, const SltSweepRow* row) {
   // their names differ: only files that were read can be in the way, and nobody counts a million of
   // them
   Output out = {.path = path, .fd = -1, .csv = true, .again = true};
-  if (!inputs_spare(path) || !output_open(&out)) return SLT_ERR_IO;
+  if (!output_implied(path) || !inputs_spare(path) || !output_open(&out)) return SLT_ERR_IO;
   SltSim* sim = NULL;
   SltRecorder* recorder = NULL;
   const char* bad = NULL;

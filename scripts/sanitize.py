@@ -8,7 +8,7 @@ through the code that its combination asks for, and the whole of them takes abou
 
 The order is drawn with --seed, so a share of the runs is spread over all models, and the same seed makes the same ones.
 
-sanitize.py BUILD [--seconds S] [--jobs N] [--only TEXT] [--share P] [--seed N]
+sanitize.py BUILD [--seconds S] [--jobs N] [--only TEXT] [--share P] [--seed N] [--skip N]   (the first N of them are done)
 """
 import argparse
 import collections
@@ -25,8 +25,8 @@ DETECTION = ["certified", "combined", "extrapolation", "interpolation"]
 TOLERANCES = ["1e-3", "1e-6", "1e-10"]
 REPORTS = ("ERROR: AddressSanitizer", "runtime error:", "ERROR: LeakSanitizer")
 GOOD = ("done", "cut", "told")
-FIXED_STEPS = 2000
-LIMITS = ["--max-steps", "5000", "--max-events", "500"]
+FIXED_STEPS = 1000
+LIMITS = ["--max-steps", "2000", "--max-events", "200"]
 PATIENCE = 60  # seconds beyond the limit of a run: a sanitized start on a busy machine
 
 
@@ -73,24 +73,27 @@ def run(program, model, method, detection, rtol, seconds, spans):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--only", default="")
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--skip", type=int, default=0)
     options = parser.parse_args()
     program = os.path.abspath(os.path.join(options.build, "saltus"))
     models = sorted(glob.glob(os.path.join(ROOT, "models", "**", "*.lisma"), recursive=True))
     models = [m for m in models if options.only in m and os.sep + "parts" + os.sep not in m]
     jobs = list(itertools.product(models, methods(program), DETECTION, TOLERANCES))
     random.Random(options.seed).shuffle(jobs)
-    jobs = jobs[:max(1, round(options.share * len(jobs)))]
+    jobs = jobs[options.skip:max(1, round(options.share * len(jobs)))]
     ends = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         spans = dict(zip(models, pool.map(lambda model: span(program, model), models)))
         results = pool.map(lambda job: run(program, *job, options.seconds, spans), jobs)
         for (model, method, *how), end in zip(jobs, results):
             ends[end] += 1
+            if sum(ends.values()) % 500 == 0:
+                print("%d of %d" % (sum(ends.values()), len(jobs)), flush=True)
             if end not in GOOD and (not end.startswith("refused") or ends[end] == 1):
                 print("%s: %s" % (" ".join([os.path.relpath(model, ROOT), method[0], *how]), end), flush=True)
     hangs = ends["does not end"]

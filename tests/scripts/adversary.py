@@ -264,6 +264,8 @@ ROWS = [
     ("Ctrl-C", endless, RUN, 130, "interrupted at t", {"may": ["r.csv"], "signal": signal.SIGINT, "rows": "r.csv"}),
     ("closed terminal", endless, [*RUN, "--checkpoint", "c"], 129, "--resume c",
      {"may": ["r.csv", "c"], "signal": signal.SIGHUP, "rows": "r.csv"}),
+    ("time of the processor is over", endless, [*RUN, "--checkpoint", "c"], 128 + signal.SIGXCPU, "--resume c",
+     {"may": ["r.csv", "c"], "processor": 1}),
     ("Ctrl-C in a search", endless, ["optimize", "m.lisma", "--minimize", "end(x)", "--params", "x(t0)", "-q"], 130, "",
      {"signal": signal.SIGINT, "soon": True}),
     ("Ctrl-C in a fit", lambda case: (endless(case), case.write("d.csv", "time,x\n0,1\n1e8,0.5\n")),
@@ -296,6 +298,8 @@ class Adversary(cli_case.CliCase):
         def apply():
             if "room" in options:
                 limit(resource.RLIMIT_FSIZE, options["room"])()
+            if "processor" in options:
+                resource.setrlimit(resource.RLIMIT_CPU, (options["processor"], 600))
             if "files" in options:
                 limit(resource.RLIMIT_NOFILE, options["files"])()
         return apply

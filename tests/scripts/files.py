@@ -474,6 +474,60 @@ class Whole(cli_case.CliCase):
         self.assertEqual(done.status, 0, done.err)
 
 
+class Implied(cli_case.CliCase):
+    """Files that nobody has named are written only where nothing of others is; and whether an output can be written is known
+    before the work whose result it is."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("k.lisma", "const k = 1;\nx' = -k*x; x(t0) = 1;\nexperiment { end = 1; }\n")
+        self.write("d.csv", "time,x\n0,1\n1,0.4\n")
+        self.sweep = ["sweep", "k.lisma", "-q", "--vary", "k=1,2", "-m", "end(x)"]
+
+    def test_files_of_others_stay(self):
+        try:
+            os.setxattr(self.path("d.csv"), "user.saltus.test", b"1")
+        except OSError:
+            self.skipTest("the file system keeps no attributes")
+        os.makedirs(self.path("members"))
+        fit = ["fit", "k.lisma", "-q", "--data", "d.csv", "--params", "k"]
+        cases = [(["run", "k.lisma", "-q"], "k.csv"), (self.sweep, "k.sweep.csv"), ([*self.sweep, "-o", "s.csv"], "s.csv.part"),
+                 ([*self.sweep, "-o", "s.mat"], "s.mat.part.csv"),
+                 ([*self.sweep, "-o", "s.csv", "--trajectories", "members"], "members/member-0.csv")]
+        cases += [([*command, "--report", "f.html"], "f.csv") for command in
+                  (fit, self.sweep, ["measure", "k.lisma", "-m", "end(x)"], ["steady", "k.lisma"], ["linearize", "k.lisma"],
+                   ["sens", "k.lisma", "-q", "-m", "end(x)", "--params", "k"])]
+        if self.saltus("export", "k.lisma", "-o", "here.fmu").status == 0:
+            cases.append((["export", "k.lisma"], "k.fmu"))
+        for command, name in cases:
+            self.write(name, "mine\n")
+            result = self.saltus(*command)
+            self.assertIn(result.status, (2, 3), command)
+            self.assertIn("was not written by saltus", result.err, command)
+            self.assertEqual(self.read(name), "mine\n")
+            os.remove(self.path(name))
+            for _ in range(2):  # and once more over what it has written itself
+                self.good(*command)
+        self.write("f.picture.svg", "mine\n")
+        for command in ([*fit, "--report", "f.html"], [*fit, "--report", "f.html", "--nonsense"]):
+            self.saltus(*command)
+            self.assertEqual(self.read("f.picture.svg"), "mine\n")
+        self.assertIn("<svg", self.read("f.html"))
+
+    def test_places_are_looked_at_first(self):
+        """Each of these commands would run for hours."""
+        self.write("e.lisma", cli_case.ENDLESS)
+        self.write("d.csv", "time,x\n0,1\n1e9,0.4\n")
+        many = ["--until", "1e12"]
+        for command in (["run", "e.lisma", "-q", "-o", "r.csv"], ["sens", "e.lisma", "-q", "-m", "end(x)", "--params", "x(t0)"],
+                        ["fit", "e.lisma", "-q", "--data", "d.csv", "--params", "x(t0)"],
+                        ["sweep", "e.lisma", "-q", "--vary", "x(t0)=1,2", "-m", "end(x)"]):
+            for option, name in (("--plot", "no/p.svg"), ("--report", "no/p.html")):
+                self.fails(2, *command, *many, option, name, says=["no/p", "does not exist"], timeout=20)
+        self.fails(2, "run", "e.lisma", "-q", "-o", "r.csv", *many, "--checkpoint", "no/c", says="does not exist", timeout=20)
+        self.fails(2, "run", "e.lisma", "-q", "-o", "r.csv", *many, "--checkpoint", self.folder, says="folder", timeout=20)
+
+
 class Seals(cli_case.CliCase):
     """A checkpoint is believed only as it was written, by whom it was written."""
 
