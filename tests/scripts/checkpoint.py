@@ -164,9 +164,13 @@ class Checkpoints(cli_case.CliCase):
         self.good(*go_on, "c", *rows)
 
     def test_a_checkpoint_that_cannot_be_written(self):
+        """Known before the run where the place is wrong; else the run goes on, says so once, and has failed in the end."""
         self.write("ball.lisma", BALL)
-        result = self.fails(2, "run", "ball.lisma", "-q", "--until", "2", "-o", "r.csv", "--checkpoint", "no/where",
-                            says="cannot write no/where")
+        run = ["run", "ball.lisma", "-q", "--until", "2", "-o", "r.csv", "--checkpoint"]
+        self.fails(2, *run, "no/where", says="cannot write no/where")
+        self.assertFalse(os.path.exists(self.path("r.csv")))
+        self.good(*run, "c")  # there is a key now
+        result = self.fails(3, *run, "/dev/full", "--checkpoint-every", "0.001", says="cannot write /dev/full")
         self.assertEqual(result.err.count("cannot write"), 1)
         self.assertTrue(self.read("r.csv").splitlines()[-1].startswith("2,"))
         tables = os.path.join(SOURCE, "models", "rules", "hoop.rules.md")
