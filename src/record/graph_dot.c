@@ -59,18 +59,57 @@ static void write_broken(Sink* sink, Str text) {
   write_lines(sink, text, true);
 }
 
+static void write_id(Sink* sink, char letter, uint32_t automaton, uint32_t index) {
+  sink_char(sink, letter);
+  sink_unsigned(sink, automaton);
+  sink_char(sink, '_');
+  sink_unsigned(sink, index);
+}
+
+/// A guard and what is set: of an arrow, or of all arrows into a state.
+static void write_guard(Sink* sink, const GraphArrow* arrow) {
+  write_broken(sink, arrow->guard);
+  if (arrow->resets.length == 0) return;
+  sink_c(sink, "<BR/><I>");
+  write_broken(sink, arrow->resets);
+  sink_c(sink, "</I>");
+}
+
+/// One of several arrows into a state that all say the same: the state says it for them. NULL: they
+/// differ, or there is but one.
+static const GraphArrow* common_arrow(const GraphAutomaton* automaton, uint32_t state) {
+  const GraphArrow* first = NULL;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < automaton->arrow_count; i++) {
+    const GraphArrow* arrow = &automaton->arrows[i];
+    if (arrow->to != state) continue;
+    if (!first) first = arrow;
+    if (!str_equal(arrow->guard, first->guard) || !str_equal(arrow->resets, first->resets))
+      return NULL;
+    count++;
+  }
+  return count > 1 ? first : NULL;
+}
+
 static void write_state(Sink* sink, const Graph* graph, uint32_t a, uint32_t s) {
   const GraphState* state = &graph->automata[a].states[s];
+  const GraphArrow* common = common_arrow(&graph->automata[a], s);
   bool visited = !graph->ran || state->real || state->mythical;
   bool mythical = graph->ran && !state->real && state->mythical;
-  sink_c(sink, "    s");
-  sink_unsigned(sink, a);
-  sink_char(sink, '_');
-  sink_unsigned(sink, s);
-  // a plain text: dot puts it in the middle of its box whatever the font of the reader
-  sink_c(sink, " [label=\"");
-  write_lines(sink, state->name, false);
-  sink_c(sink, "\"");
+  sink_c(sink, "    ");
+  write_id(sink, 's', a, s);
+  if (common) {
+    sink_c(sink, " [label=<<B>");
+    write_broken(sink, state->name);
+    sink_c(sink, "</B><BR/><FONT POINT-SIZE=\"11\">");
+    write_guard(sink, common);
+    sink_c(sink, "</FONT>>");
+  } else {
+    // a plain text: dot puts it in the middle of its box whatever the font of the reader
+    sink_c(sink, " [label=\"");
+    write_lines(sink, state->name, false);
+    sink_c(sink, "\"");
+  }
   if (!visited) sink_c(sink, ", fillcolor=\"#f6f8fa\", color=\"#8c959f\", fontcolor=\"#57606a\"");
   if (mythical) sink_c(sink, ", style=\"rounded,filled,dashed\"");
   sink_c(sink, "];\n");
@@ -88,55 +127,97 @@ static int arrow_class(const GraphArrow* arrow, uint64_t* most) {
   return found;
 }
 
-static void write_counts(Sink* sink, const GraphArrow* arrow) {
+static void write_counts(Sink* sink, const GraphArrow* arrow, const char* separator) {
   for (int c = 0; c < GRAPH_CLASSES; c++) {
     if (arrow->count[c] == 0) continue;
-    sink_c(sink, "<BR/><B><FONT COLOR=\"");
+    sink_c(sink, separator);
+    sink_c(sink, "<B><FONT COLOR=\"");
     sink_c(sink, graph_class_colour(c));
     sink_c(sink, "\">");
     sink_unsigned(sink, arrow->count[c]);
     sink_c(sink, "× ");
     sink_c(sink, graph_class_name(c));
     sink_c(sink, "</FONT></B>");
+    separator = "<BR/>";
   }
 }
 
-static void write_arrow(Sink* sink, const Graph* graph, uint32_t a, const GraphArrow* arrow) {
+static void write_line(Sink* sink, const Graph* graph, const GraphArrow* arrow) {
   uint64_t most = 0;
   int class = arrow_class(arrow, &most);
-  const char* colour = class >= 0 ? graph_class_colour(class) : graph->ran ? "#8c959f" : "#1f2328";
-  sink_c(sink, "    ");
-  if (arrow->from == GRAPH_ANY) {
-    sink_c(sink, "any");
-    sink_unsigned(sink, a);
-  } else {
-    sink_char(sink, 's');
-    sink_unsigned(sink, a);
-    sink_char(sink, '_');
-    sink_unsigned(sink, arrow->from);
-  }
-  sink_c(sink, " -> s");
-  sink_unsigned(sink, a);
-  sink_char(sink, '_');
-  sink_unsigned(sink, arrow->to);
   sink_c(sink, " [color=\"");
-  sink_c(sink, colour);
+  sink_c(sink, class >= 0 ? graph_class_colour(class) : graph->ran ? "#8c959f" : "#1f2328");
   sink_c(sink, "\", penwidth=");
   sink_c(sink, class >= 0 ? "2" : "1");
   if (class >= 0 && graph_class_dash(class)[0]) sink_c(sink, ", style=dashed");
-  sink_c(sink, ", label=<");
-  write_broken(sink, arrow->guard);
-  if (arrow->resets.length) {
-    sink_c(sink, "<BR/><I>");
-    write_broken(sink, arrow->resets);
-    sink_c(sink, "</I>");
-  }
-  write_counts(sink, arrow);
-  sink_c(sink, ">];\n");
 }
 
-static void write_automaton(Sink* sink, const Graph* graph, uint32_t a) {
+/// How many arrows each state is away from where the automaton begins.
+static uint32_t* distances(const GraphAutomaton* automaton, Arena* arena) {
+  uint32_t* away = ARENA_ARRAY(arena, uint32_t, automaton->state_count);
+  for (uint32_t s = 0; s < automaton->state_count; s++)
+    away[s] = s ? automaton->state_count : 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = 0; i < automaton->arrow_count; i++) {
+      const GraphArrow* arrow = &automaton->arrows[i];
+      if (arrow->from == GRAPH_ANY || away[arrow->from] + 1 >= away[arrow->to]) continue;
+      away[arrow->to] = away[arrow->from] + 1;
+      changed = true;
+    }
+  }
+  return away;
+}
+
+static void write_end(Sink* sink, uint32_t a, uint32_t state) {
+  if (state == GRAPH_ANY) {
+    sink_c(sink, "any");
+    sink_unsigned(sink, a);
+  } else {
+    write_id(sink, 's', a, state);
+  }
+}
+
+/// The text of an arrow as a node; false: there is none.
+static bool write_text(Sink* sink, const GraphAutomaton* automaton, uint32_t a, uint32_t index) {
+  const GraphArrow* arrow = &automaton->arrows[index];
+  bool said = common_arrow(automaton, arrow->to) != NULL;
+  uint64_t most = 0;
+  if (said && arrow_class(arrow, &most) < 0) return false;
+  sink_c(sink, "    ");
+  write_id(sink, 'l', a, index);
+  sink_c(sink, " [shape=plaintext, style=filled, fillcolor=white, fontsize=11, "
+               "margin=\"0.03,0.02\", height=0, width=0, label=<");
+  if (!said) write_guard(sink, arrow);
+  write_counts(sink, arrow, said ? "" : "<BR/>");
+  sink_c(sink, ">];\n");
+  return true;
+}
+
+/// An arrow, with its text as a node on the way: lines go around nodes and end behind them, so that
+/// none runs through a text. What leads back is written from its head: dot puts what comes first to
+/// the left, and the text between the two.
+static void write_arrow(Sink* sink, const Graph* graph, uint32_t a, uint32_t index, bool back) {
+  const GraphArrow* arrow = &graph->automata[a].arrows[index];
+  bool text = write_text(sink, &graph->automata[a], a, index);
+  sink_c(sink, "    ");
+  write_end(sink, a, back ? arrow->to : arrow->from);
+  if (text) {
+    sink_c(sink, " -> ");
+    write_id(sink, 'l', a, index);
+    write_line(sink, graph, arrow);
+    sink_c(sink, back ? ", dir=back];\n    " : ", dir=none];\n    ");
+    write_id(sink, 'l', a, index);
+  }
+  sink_c(sink, " -> ");
+  write_end(sink, a, back ? arrow->from : arrow->to);
+  write_line(sink, graph, arrow);
+  sink_c(sink, !back ? "];\n" : text ? ", dir=none];\n" : ", dir=back];\n");
+}
+
+static void write_automaton(Sink* sink, const Graph* graph, uint32_t a, Arena* arena) {
   const GraphAutomaton* automaton = &graph->automata[a];
+  const uint32_t* away = distances(automaton, arena);
   bool alone = graph->automaton_count == 1 && str_equal(automaton->name, STR_LIT("main"));
   bool any = false;
   sink_c(sink, alone ? "  subgraph a" : "  subgraph cluster_a");
@@ -158,13 +239,17 @@ static void write_automaton(Sink* sink, const Graph* graph, uint32_t a) {
   sink_unsigned(sink, a);
   sink_c(sink, "_0;\n");
   for (uint32_t i = 0; i < automaton->arrow_count; i++) {
-    if (automaton->arrows[i].from == GRAPH_ANY && !any) {
+    const GraphArrow* arrow = &automaton->arrows[i];
+    if (arrow->from == GRAPH_ANY && !any) {
       any = true;
       sink_c(sink, "    any");
       sink_unsigned(sink, a);
       sink_c(sink, " [label=\"any state\", shape=plaintext, style=\"\"];\n");
     }
-    write_arrow(sink, graph, a, &automaton->arrows[i]);
+    bool back = arrow->from != GRAPH_ANY && arrow->from != arrow->to &&
+                (away[arrow->to] < away[arrow->from] ||
+                 (away[arrow->to] == away[arrow->from] && arrow->to < arrow->from));
+    write_arrow(sink, graph, a, i, back);
   }
   sink_c(sink, "  }\n");
 }
@@ -182,7 +267,8 @@ static void write_switches(Sink* sink, const Graph* graph, Arena* arena) {
 }
 
 void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* sink) {
-  sink_c(sink, "digraph automata {\n  graph [rankdir=LR, nodesep=0.5, ranksep=0.9, pad=0.2, "
+  sink_c(sink, "digraph automata {\n  graph [rankdir=LR, outputorder=edgesfirst, nodesep=0.3, "
+               "ranksep=0.4, pad=0.2, "
                "fontname=\"Helvetica\", "
                "fontsize=13, labelloc=t, labeljust=l");
   if (title[0]) {
@@ -197,7 +283,7 @@ void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* 
       "  edge [fontname=\"Helvetica\", fontsize=11, color=\"#1f2328\", arrowsize=0.8];\n");
   // from left to right, dot stacks from the bottom
   for (uint32_t a = graph->automaton_count; a-- > 0;)
-    write_automaton(sink, graph, a);
+    write_automaton(sink, graph, a, arena);
   if (graph->switch_count) write_switches(sink, graph, arena);
   sink_c(sink, "}\n");
 }

@@ -68,6 +68,32 @@ class Graph(cli_case.CliCase):
         self.fails(2, "explain", "ball.lisma", "--graph", "h.png", says=["Graphviz"],
                    env=self.environment(SALTUS_DOT="nothing-of-this-name"))
 
+    def test_what_all_arrows_into_a_state_say_stands_in_the_state(self):
+        self.good("explain", os.path.join(cli_case.SOURCE, "models", "pong.lisma"), "--run", "--graph", "g.dot")
+        dot = self.read("g.dot").replace("<BR/>", " ")
+        self.assertEqual(dot.count("<I>sets vy</I>"), 1)
+        self.assertIn("(y ≤ 0 and vy &lt; 0) or (y ≥ 1 and vy &gt; 0)", dot)
+        # a state with one arrow leaves the guard to it
+        self.good("explain", "ball.lisma", "--run", "--graph", "g.dot")
+        self.assertIn("[label=\"rest\"", self.read("g.dot"))
+
+    @unittest.skipUnless(shutil.which("dot"), "no dot")
+    def test_no_line_runs_through_a_text(self):
+        """Texts are nodes, which have a ground of their own and are drawn behind all lines."""
+        for model in ("pong", "three_rooms", "ball"):
+            path = os.path.join(cli_case.SOURCE, "models", f"{model}.lisma")
+            self.good("explain", path, "--run", "--graph", "g.svg")
+            groups = [g for g in xml.fromstring(self.read("g.svg")).iter(f"{SVG}g")]
+            kinds = [g.get("class") for g in groups if g.get("class") in ("edge", "node")]
+            self.assertEqual(kinds, sorted(kinds), model)  # edges before nodes
+            self.assertGreater(kinds.count("edge"), 3)
+            for group in groups:
+                if group.get("class") == "edge":
+                    self.assertEqual(self.texts(group), [], model)
+                if group.get("class") == "node" and self.texts(group) and "switches" not in self.texts(group)[0]:
+                    shapes = [e.get("fill") for e in group if e.tag in (f"{SVG}polygon", f"{SVG}path")]
+                    self.assertTrue(shapes and shapes[0] not in (None, "none", "transparent"), (model, self.texts(group)))
+
     def test_automata_of_a_loop_are_one(self):
         self.write("l.lisma", "for i = 1:12 { x[i]' = 1; x[i](t0) = i/100;\n"
                               "automaton room[i] { state on [x[i] >= 0.5] {} from init; } }\n"
