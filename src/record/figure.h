@@ -289,11 +289,10 @@ typedef struct DensityGrid {
   double most;
 } DensityGrid;
 
-/// Whether the line would cover what it runs through, at one unit of length per cell.
-bool density_is_wanted(const Figure* figure, const FigurePanel* panel, const FigureLine* line,
-                       double width, double height);
-DensityGrid density_make(const FigurePanel* panel, const FigureLine* line, uint32_t width,
-                         uint32_t height, Arena* arena);
+/// The grid where shades are wanted: they were asked for, or the line, as thick as a cell, would be
+/// a solid block.
+bool density_make(const Figure* figure, const FigurePanel* panel, const FigureLine* line,
+                  uint32_t width, uint32_t height, Arena* arena, DensityGrid* out);
 /// Shade of a cell, 0..1.
 double density_shade(const DensityGrid* grid, uint32_t x, uint32_t y);
 

@@ -104,7 +104,8 @@ static bool row_is(const SltTable* table, uint32_t row, Str word) {
     bool state = name.length > 6 && strcmp(name.data + name.length - 6, ".state") == 0;
     Str automaton = {name.data, state ? name.length - 6 : name.length};
     Str text = {table->texts[id].data, table->texts[id].length};
-    if (figure_matches(word, text) || figure_matches(word, name) || figure_matches(word, automaton)) {
+    if (figure_matches(word, text) || figure_matches(word, name) ||
+        figure_matches(word, automaton)) {
       return true;
     }
   }

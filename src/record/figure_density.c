@@ -6,8 +6,10 @@
 
 #include <math.h>
 
-#define COVERED 1.6  // length of a line per cell of its surroundings that is too much to see it
-#define GAMMA   0.5  // shades follow the square root: what is rare stays visible
+#define BLOCK 4u    // cells by cells that are looked at together
+#define FULL  0.85  // part of a block's cells that leaves nothing to see between them
+#define SOLID 0.05  // part of the panel in such blocks that is too much
+#define GAMMA 0.5   // shades follow the square root: what is rare stays visible
 
 typedef struct Spot {
   double x, y;  // in cells
@@ -20,36 +22,6 @@ static Spot spot_at(const FigurePanel* panel, const FigureLine* line, uint32_t r
   double y = (1.0 - axis_position(&panel->axes[line->axis], line->y[row])) * height;
   bool known = isfinite(x) && isfinite(y);
   return (Spot){x, y, known};
-}
-
-static double clamped(double value, double limit) {
-  return fmin(fmax(value, 0.0), limit);
-}
-
-bool density_is_wanted(const Figure* figure, const FigurePanel* panel, const FigureLine* line,
-                       double width, double height) {
-  if (figure->density != DENSITY_AUTO) return figure->density == DENSITY_ON && !line->filled;
-  uint32_t begin = 0;
-  uint32_t end = 0;
-  figure_window(panel, line, &begin, &end);
-  if (line->filled || end - begin < 4.0 * width) return false;
-  double length = 0.0;
-  PlotRange x = {1.0, 0.0};
-  PlotRange y = {1.0, 0.0};
-  Spot before = {0.0, 0.0, false};
-  for (uint32_t row = begin; row < end; row++) {
-    Spot spot = spot_at(panel, line, row, width, height);
-    if (!spot.known) continue;
-    spot.x = clamped(spot.x, width);
-    spot.y = clamped(spot.y, height);
-    x = range_join(x, (PlotRange){spot.x, spot.x});
-    y = range_join(y, (PlotRange){spot.y, spot.y});
-    if (before.known && !figure_is_jump(line, row))
-      length += fabs(spot.x - before.x) + fabs(spot.y - before.y);
-    before = spot;
-  }
-  double area = fmax(2.0 * range_half(x), 1.0) * fmax(2.0 * range_half(y), 8.0);
-  return length > COVERED * area;
 }
 
 /// Spread a weight along a straight way.
@@ -66,8 +38,8 @@ static void spread(DensityGrid* grid, Spot a, Spot b, double weight) {
   }
 }
 
-DensityGrid density_make(const FigurePanel* panel, const FigureLine* line, uint32_t width,
-                         uint32_t height, Arena* arena) {
+static DensityGrid make_grid(const FigurePanel* panel, const FigureLine* line, uint32_t width,
+                             uint32_t height, Arena* arena) {
   DensityGrid grid = {.width = width, .height = height};
   grid.weight = ARENA_ARRAY(arena, double, (size_t)width* height);
   uint32_t begin = 0;
@@ -83,6 +55,38 @@ DensityGrid density_make(const FigurePanel* panel, const FigureLine* line, uint3
   for (size_t i = 0; i < (size_t)width * height; i++)
     grid.most = fmax(grid.most, grid.weight[i]);
   return grid;
+}
+
+/// Cells of a block that the line runs through.
+static uint32_t touched(const DensityGrid* grid, uint32_t left, uint32_t top) {
+  uint32_t count = 0;
+  for (uint32_t y = top; y < top + BLOCK; y++) {
+    for (uint32_t x = left; x < left + BLOCK; x++)
+      count += grid->weight[(size_t)y * grid->width + x] > 0.0;
+  }
+  return count;
+}
+
+/// Whether a good part of the panel would be nothing but ink.
+static bool is_solid(const DensityGrid* grid) {
+  double solid = 0.0;
+  for (uint32_t y = 0; y + BLOCK <= grid->height; y += BLOCK) {
+    for (uint32_t x = 0; x + BLOCK <= grid->width; x += BLOCK)
+      solid += touched(grid, x, y) > FULL * BLOCK * BLOCK;
+  }
+  return solid * BLOCK * BLOCK > SOLID * (double)grid->width * (double)grid->height;
+}
+
+bool density_make(const Figure* figure, const FigurePanel* panel, const FigureLine* line,
+                  uint32_t width, uint32_t height, Arena* arena, DensityGrid* out) {
+  if (line->filled || figure->density == DENSITY_OFF) return false;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  figure_window(panel, line, &begin, &end);
+  // fewer rows than columns can be told apart
+  if (figure->density == DENSITY_AUTO && end - begin < width) return false;
+  *out = make_grid(panel, line, width, height, arena);
+  return figure->density == DENSITY_ON || is_solid(out);
 }
 
 double density_shade(const DensityGrid* grid, uint32_t x, uint32_t y) {

@@ -134,13 +134,11 @@ static bool find_dot(const TextPlot* p, const FigurePanel* panel, const FigureLi
 }
 
 /// Shades as dots that are the more the darker they are, in a pattern that does not catch the eye.
-static void draw_shades(const TextPlot* p, const FigurePanel* panel, const FigureLine* line,
-                        uint32_t mark) {
+static void draw_shades(const TextPlot* p, const DensityGrid* grid, uint32_t mark) {
   static const uint8_t order[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
-  DensityGrid grid = density_make(panel, line, 2 * p->width, 4 * p->height, p->arena);
-  for (uint32_t y = 0; y < grid.height; y++) {
-    for (uint32_t x = 0; x < grid.width; x++) {
-      if (density_shade(&grid, x, y) * 16.0 > order[y % 4][x % 4] + 0.5) {
+  for (uint32_t y = 0; y < grid->height; y++) {
+    for (uint32_t x = 0; x < grid->width; x++) {
+      if (density_shade(grid, x, y) * 16.0 > order[y % 4][x % 4] + 0.5) {
         set_dot(p, (int32_t)x, (int32_t)y, mark, false);
       }
     }
@@ -149,8 +147,9 @@ static void draw_shades(const TextPlot* p, const FigurePanel* panel, const Figur
 
 static void draw_series(const TextPlot* p, const FigurePanel* panel, const FigureLine* line,
                         uint32_t mark) {
-  if (density_is_wanted(p->figure, panel, line, 2.0 * p->width, 4.0 * p->height)) {
-    draw_shades(p, panel, line, mark);
+  DensityGrid grid;
+  if (density_make(p->figure, panel, line, 2 * p->width, 4 * p->height, p->arena, &grid)) {
+    draw_shades(p, &grid, mark);
     return;
   }
   uint32_t begin = 0;

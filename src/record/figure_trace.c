@@ -229,11 +229,10 @@ static void trace_area(const Trace* t, uint32_t rgb) {
 }
 
 /// Cells of one shade after the other, neighbours in a column as one.
-static void trace_shades(const Trace* t, uint32_t rgb, Arena* arena) {
+static void trace_shades(const Trace* t, const DensityGrid* grid, uint32_t rgb) {
   const PlotCanvas* c = t->canvas;
-  uint32_t width = (uint32_t)(t->box.width / CELL);
-  uint32_t height = (uint32_t)(t->box.height / CELL);
-  DensityGrid grid = density_make(t->panel, t->line, width, height, arena);
+  uint32_t width = grid->width;
+  uint32_t height = grid->height;
   double w = t->box.width / width;
   double h = t->box.height / height;
   for (uint32_t shade = 1; shade <= SHADES; shade++) {
@@ -241,7 +240,7 @@ static void trace_shades(const Trace* t, uint32_t rgb, Arena* arena) {
     for (uint32_t x = 0; x < width; x++) {
       for (uint32_t y = 0; y < height;) {
         uint32_t begin = y;
-        while (y < height && (uint32_t)ceil(density_shade(&grid, x, y) * SHADES) == shade)
+        while (y < height && (uint32_t)ceil(density_shade(grid, x, y) * SHADES) == shade)
           y++;
         if (y == begin) {
           y++;
@@ -278,8 +277,10 @@ void figure_trace(const Figure* figure, const FigurePanel* panel, const FigureLi
     trace_points(&trace, begin, end, rgb);
     return;
   }
-  if (density_is_wanted(figure, panel, line, box.width, box.height)) {
-    trace_shades(&trace, rgb, arena);
+  DensityGrid grid;
+  if (density_make(figure, panel, line, (uint32_t)(box.width / CELL), (uint32_t)(box.height / CELL),
+                   arena, &grid)) {
+    trace_shades(&trace, &grid, rgb);
     return;
   }
   const PlotPen pen = {.rgb = rgb, .width = line->filled ? 1.2 : 1.8, .dash = line->dash};

@@ -361,6 +361,43 @@ TEST(a_block_becomes_shades) {
   free(csv);
 }
 
+/// Shades of a picture with one line, x(i) for i < rows.
+static bool is_shaded(double (*x)(int, int), int rows, const char* const* settings) {
+  char* csv = malloc(64u * (size_t)rows + 64);
+  size_t at = (size_t)sprintf(csv, "time,x,y\n");
+  for (int i = 0; i < rows; i++)
+    at += (size_t)sprintf(csv + at, "%d,%.6f,%.6f\n", i, x(i, rows), x(i + rows / 4, rows));
+  const char* tables[] = {csv, NULL};
+  Picture p = draw_figure(tables, settings);
+  bool shaded = count(p.data, "fill-opacity") >= 4;
+  free(p.data);
+  free(csv);
+  return shaded;
+}
+
+static double late_noise(int i, int rows) {
+  return i < rows / 2 ? 3.0 * i / rows : sin(i * 2.1);
+}
+
+static double few_rows(int i, int rows) {
+  (void)rows;
+  return i % 2;
+}
+
+static double same_way(int i, int rows) {
+  return sin(i * 6.283185307179586 / (rows / 4));
+}
+
+TEST(shades_where_a_part_is_a_block) {
+  const char* panel[] = {"panel", "x", NULL};
+  const char* phase[] = {"phase", "x,y", NULL};
+  CHECK(is_shaded(late_noise, 6000, panel), "half of the picture");
+  CHECK(is_shaded(few_rows, 1500, panel), "two rows per pixel, up and down");
+  CHECK(!is_shaded(few_rows, 150, panel), "each line can be seen");
+  CHECK(!is_shaded(same_way, 6000, panel), "four waves");
+  CHECK(!is_shaded(same_way, 60000, phase), "one curve, four times");
+}
+
 TEST(curves_in_space_have_three_axes) {
   const char* csv[] = {"time,x,y,z\n0,0,0,0\n1,1,0,1\n2,1,1,2\n3,0,1,3\n", NULL};
   for (int angle = -170; angle < 180; angle += 35) {
