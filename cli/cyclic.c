@@ -324,8 +324,8 @@ static void print_summary(FILE* out, const CyclicRun* run, double wall) {
               (unsigned long long)problem.divisions);
   }
   if (watches(run->options)) {
-    cli_print(out, "  changes      of predicates, situations and logical states in %llu cycles\n",
-              (unsigned long long)run->watch.instants);
+    cli_print(out, "  changes      of predicates, situations and logical states in %llu cycle%s\n",
+              (unsigned long long)run->watch.instants, run->watch.instants == 1 ? "" : "s");
   }
   if (writes_rows(run)) {
     cli_print(out, "  rows         %llu in %s\n",

@@ -466,6 +466,7 @@ static Str count_column(Plan* plan, const SltTable* table, uint32_t column, bool
 static SltStatus plan_histogram(Plan* plan, const PanelWish* wish) {
   LineList lines = {0};
   Str label = STR_LIT("interval");
+  bool several = false;  // quantities, which the legend names
   Str name = {0};
   for (Str names = wish->names; figure_next_name(&names, &name);) {
     bool found = false;
@@ -480,7 +481,9 @@ static SltStatus plan_histogram(Plan* plan, const PanelWish* wish) {
       found = true;
       FigureLine line = {.axis = AXIS_Y, .table = t, .ordered = true, .filled = true};
       line.quantity = quantity_of(plan, events ? STR_LIT("events") : name);
-      label = count_column(plan, table, column, events, wish->axes[AXIS_X].log, &line);
+      Str counted = count_column(plan, table, column, events, wish->axes[AXIS_X].log, &line);
+      several = several || (lines.count && !str_equal(label, counted));
+      label = counted;
       base_vec_push(plan->arena, &lines, line);
     }
     if (!found) {
@@ -489,7 +492,7 @@ static SltStatus plan_histogram(Plan* plan, const PanelWish* wish) {
     }
   }
   FigurePanel* panel = add_panel(plan, wish, &lines);
-  panel->axes[AXIS_X].label = label;
+  panel->axes[AXIS_X].label = several ? STR_LIT("value") : label;
   panel->axes[AXIS_Y].label = STR_LIT("count");
   return SLT_OK;
 }

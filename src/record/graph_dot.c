@@ -269,7 +269,7 @@ static void write_switches(Sink* sink, const Graph* graph, Arena* arena) {
 void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* sink) {
   sink_c(sink, "digraph automata {\n  graph [rankdir=LR, outputorder=edgesfirst, nodesep=0.3, "
                "ranksep=0.4, pad=0.2, "
-               "fontname=\"Helvetica\", "
+               "fontname=\"sans-serif\", "
                "fontsize=13, labelloc=t, labeljust=l");
   if (title[0]) {
     sink_c(sink, ", label=<<B>");
@@ -279,8 +279,8 @@ void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* 
   sink_c(
       sink,
       "];\n  node [shape=box, style=\"rounded,filled\", fillcolor=\"#e3eefa\", color=\"#1f2328\", "
-      "fontname=\"Helvetica\", fontsize=13, margin=\"0.2,0.1\"];\n"
-      "  edge [fontname=\"Helvetica\", fontsize=11, color=\"#1f2328\", arrowsize=0.8];\n");
+      "fontname=\"sans-serif\", fontsize=13, margin=\"0.2,0.1\"];\n"
+      "  edge [fontname=\"sans-serif\", fontsize=11, color=\"#1f2328\", arrowsize=0.8];\n");
   // from left to right, dot stacks from the bottom
   for (uint32_t a = graph->automaton_count; a-- > 0;)
     write_automaton(sink, graph, a, arena);

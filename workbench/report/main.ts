@@ -84,6 +84,7 @@ class Report implements ChartHost {
   cursor: number | null = null;
   kept: Run[] = [];
   readonly marks: number[] | null;
+  private readonly order: string[]; // of the colours: what is drawn at first, then the others
   private charts: Chart[] = [];
   private readonly bands: Bands;
   private readonly events: EventList;
@@ -93,6 +94,8 @@ class Report implements ChartHost {
   constructor(readonly run: Run, private readonly data: Data) {
     this.range = { from: data.start, to: data.end };
     this.marks = data.figure?.marks ?? null;
+    const drawn = (data.figure?.panels ?? []).flatMap((panel) => panel.lines.map((line) => line.name));
+    this.order = [...new Set([...drawn, ...data.columns.map((c) => c.name)])];
     this.bands = new Bands(byId("bands"), 16);
     this.events = new EventList({ select: (event) => this.show(event), goBack: () => undefined });
     document.getElementById("event-view")?.replaceChildren(this.events.element); // a run may have no events
@@ -104,21 +107,26 @@ class Report implements ChartHost {
       this.readout,
     );
     if (data.figure) this.begin(data.figure);
-    this.listNames();
     this.events.show(run, true);
     new ResizeObserver(() => this.changed()).observe(byId("charts"));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress());
     byId("theme").addEventListener("click", () => {
       const root = document.documentElement;
-      root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-      this.changed();
+      this.wear(root.dataset.theme === "dark" ? "light" : "dark");
     });
     this.dress();
   }
 
   private dress(): void {
     const dark = this.data.figure?.dark || matchMedia("(prefers-color-scheme: dark)").matches;
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    this.wear(dark ? "dark" : "light");
+  }
+
+  /** Other colours; legends and names have them too. */
+  private wear(theme: string): void {
+    document.documentElement.dataset.theme = theme;
+    this.charts.forEach((chart) => chart.describe());
+    this.listNames();
     this.changed();
   }
 
@@ -198,7 +206,7 @@ class Report implements ChartHost {
 
   colour(name: string): string {
     const theme = readTheme();
-    return theme.series[Math.max(0, this.run.column(name)) % theme.series.length];
+    return theme.series[Math.max(0, this.order.indexOf(name)) % theme.series.length];
   }
 
   zoom({ from, to }: Range): void {

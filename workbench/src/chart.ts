@@ -11,7 +11,8 @@ import { say } from "./words";
 export const LEFT = 62; // of the drawing, pixels
 const RIGHT = 14;
 const TOP = 8;
-const BOTTOM = 24;
+const BOTTOM = 24; // with the texts of the marks
+const NAMED = 39; // ... and the name of the axis below them
 
 export interface Range {
   from: number;
@@ -216,6 +217,7 @@ export class Chart {
   private readonly y2 = new Scale();
   private readonly across = new Scale();
   private wish: Panel | null = null;
+  private foot = BOTTOM;
   private width = 0;
   private height = 0;
   private inSight = true;
@@ -377,7 +379,7 @@ export class Chart {
   }
 
   private py(value: number, scale: Scale): number {
-    const inner = this.height - TOP - BOTTOM;
+    const inner = this.height - TOP - this.foot;
     return TOP + inner - scale.place(value) * inner;
   }
 
@@ -438,7 +440,7 @@ export class Chart {
   /** One scale on both axes: the one that has room gets more of it. */
   private equalize(): void {
     if (this.across.log || this.y.log) return;
-    const sizes: [Scale, number][] = [[this.across, this.inner], [this.y, this.height - TOP - BOTTOM]];
+    const sizes: [Scale, number][] = [[this.across, this.inner], [this.y, this.height - TOP - this.foot]];
     const unit = Math.max(...sizes.map(([scale, size]) => (scale.to - scale.from) / size));
     for (const [scale, size] of sizes) {
       const middle = (scale.from + scale.to) / 2;
@@ -467,12 +469,14 @@ export class Chart {
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     const curves = this.curves();
+    const labels = last || this.x !== null;
+    this.foot = labels && this.nameAcross() ? NAMED : BOTTOM;
     this.fit(curves, this.host.range);
     this.fitAcross(curves);
-    this.drawAxes(context, theme, last || this.x !== null);
+    this.drawAxes(context, theme, labels);
     context.save();
     context.beginPath();
-    context.rect(LEFT, TOP - 2, this.inner, this.height - TOP - BOTTOM + 4);
+    context.rect(LEFT, TOP - 2, this.inner, this.height - TOP - this.foot + 4);
     context.clip();
     if (this.x === null) this.drawMarkedTimes(context, theme);
     for (const curve of curves) {
@@ -516,7 +520,7 @@ export class Chart {
   }
 
   private drawAxes(context: CanvasRenderingContext2D, theme: Theme, labels: boolean): void {
-    const [bottom, right] = [this.height - BOTTOM, LEFT + this.inner];
+    const [bottom, right] = [this.height - this.foot, LEFT + this.inner];
     context.font = "11px system-ui, sans-serif";
     context.strokeStyle = theme.line;
     context.fillStyle = theme.quiet;
@@ -548,20 +552,13 @@ export class Chart {
       context.fillText(text, Math.min(x, this.width - half - 1), bottom + 10);
     }
     context.stroke();
-    if (labels) this.labelAcross(context, theme, right, bottom);
+    if (this.foot === NAMED) context.fillText(this.nameAcross(), LEFT + this.inner / 2, bottom + 25);
   }
 
-  /** What the horizontal axis shows, inside of the chart and over whatever runs there. */
-  private labelAcross(context: CanvasRenderingContext2D, theme: Theme, right: number, bottom: number): void {
+  /** What the horizontal axis shows, where somebody has to be told. */
+  private nameAcross(): string {
     const unit = this.host.run?.quantities.find((q) => q.name === this.x)?.unit;
-    const text = this.wish?.axes[0].label ?? (this.x === null ? "" : unit ? `${this.x} [${unit}]` : this.x);
-    if (!text) return;
-    const width = context.measureText(text).width;
-    context.fillStyle = theme.ground;
-    context.fillRect(right - width - 8, bottom - 17, width + 8, 16);
-    context.fillStyle = theme.quiet;
-    context.textAlign = "right";
-    context.fillText(text, right - 4, bottom - 14);
+    return this.wish?.axes[0].label ?? (this.x === null ? "" : unit ? `${this.x} [${unit}]` : this.x);
   }
 
   private drawCurve(context: CanvasRenderingContext2D, curve: Curve, range: Range): void {
@@ -678,6 +675,7 @@ export class Chart {
     let lastX = NaN;
     let lastY = NaN;
     let pieces = 0;
+    if (end - begin > 20_000 && this.drawShades(context, xs, ys, curve, begin, end)) return;
     const taken = end - begin > 20_000 ? new Uint8Array(this.width * this.height) : null;
     for (let i = begin; i < end; i++) {
       const x = this.px(xs[i]);
@@ -706,6 +704,34 @@ export class Chart {
       lastY = y;
     }
     context.stroke();
+  }
+
+  /** A path that would be a solid block, as shades: the more time it spends on a pixel, the darker. False: it would be none. */
+  private drawShades(context: CanvasRenderingContext2D, xs: Float64Array, ys: Float64Array, curve: Curve, begin: number, end: number): boolean {
+    const [width, height] = [this.width, this.height];
+    const weight = new Float32Array(width * height);
+    const time = curve.rows.time.values;
+    let [fromX, fromY] = [NaN, NaN];
+    for (let i = begin; i < end; i++) {
+      const [x, y] = [this.px(xs[i]), this.py(ys[i], curve.scale)];
+      const steps = i > begin && time[i] > time[i - 1] ? Math.min(64, Math.ceil(Math.max(Math.abs(x - fromX), Math.abs(y - fromY)))) || 1 : 0;
+      for (let k = 1; k <= steps; k++) {
+        const [atX, atY] = [Math.floor(fromX + (k / steps) * (x - fromX)), Math.floor(fromY + (k / steps) * (y - fromY))];
+        if (atX >= LEFT && atX < LEFT + this.inner && atY >= 0 && atY < height) weight[atY * width + atX] += (time[i] - time[i - 1]) / steps;
+      }
+      [fromX, fromY] = [x, y];
+    }
+    if (!isSolid(weight, width, height)) return false;
+    const most = weight.reduce((a, b) => Math.max(a, b), 0);
+    const image = new ImageData(width, height);
+    const colour = Number.parseInt(curve.colour.slice(1), 16);
+    weight.forEach((w, i) => {
+      if (w > 0) image.data.set([colour >> 16, (colour >> 8) & 255, colour & 255, 25 + 230 * Math.sqrt(w / most)], 4 * i);
+    });
+    const sheet = make("canvas", { width, height });
+    sheet.getContext("2d")?.putImageData(image, 0, 0);
+    context.drawImage(sheet, 0, 0);
+    return true;
   }
 
   /** A point for each row; of those on one pixel, one. */
@@ -738,7 +764,7 @@ export class Chart {
       if (x === last || !(x >= LEFT && x <= LEFT + this.inner)) continue;
       last = x;
       context.moveTo(x, TOP);
-      context.lineTo(x, this.height - BOTTOM);
+      context.lineTo(x, this.height - this.foot);
     }
     context.stroke();
     context.setLineDash([]);
@@ -748,7 +774,7 @@ export class Chart {
   private drawMarks(context: CanvasRenderingContext2D, theme: Theme, range: Range): void {
     const run = this.host.run;
     if (!run) return;
-    const bottom = this.height - BOTTOM;
+    const bottom = this.height - this.foot;
     const marked = this.host.marks?.map((t) => ({ t, kind: "" }));
     for (const [x, count] of eventColumns(marked ?? run.events, range, this.inner, (t) => this.px(t) - LEFT)) {
       const height = Math.min(8, 4 + Math.log2(count));
@@ -779,7 +805,7 @@ export class Chart {
       context.setLineDash([]);
       context.beginPath();
       context.moveTo(Math.round(x) + 0.5, TOP);
-      context.lineTo(Math.round(x) + 0.5, this.height - BOTTOM);
+      context.lineTo(Math.round(x) + 0.5, this.height - this.foot);
       context.stroke();
     } else {
       x = this.px(rows.valueAt(run.column(this.x), t));
@@ -915,6 +941,20 @@ export class Chart {
     }
     event.preventDefault();
   }
+}
+
+/** Whether a good part of a picture would be nothing but ink: blocks of pixels that are all touched. */
+function isSolid(weight: Float32Array, width: number, height: number): boolean {
+  const BLOCK = 4;
+  let solid = 0;
+  for (let y = 0; y + BLOCK <= height; y += BLOCK) {
+    for (let x = 0; x + BLOCK <= width; x += BLOCK) {
+      let touched = 0;
+      for (let k = 0; k < BLOCK * BLOCK; k++) touched += weight[(y + Math.floor(k / BLOCK)) * width + x + (k % BLOCK)] > 0 ? 1 : 0;
+      if (touched > 0.6 * BLOCK * BLOCK) solid++; // lines are thicker than a pixel
+    }
+  }
+  return solid * BLOCK * BLOCK > 0.05 * width * height;
 }
 
 /** At least two, or one could not tell the scale. */
