@@ -395,22 +395,25 @@ static void on_signal(int number) {
   interrupted = number;
 }
 
-/// Whether the process has ended; it is still to be waited for.
-static bool has_ended(pid_t pid) {
+/// Whether the process has ended or stands still (`stands`); it is still to be waited for.
+static bool is_over(pid_t pid, bool* stands) {
   siginfo_t info = {0};
-  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+  bool gone = waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0;
+  *stands = !gone && info.si_pid == pid && info.si_code == CLD_STOPPED;
+  return gone || info.si_pid == pid;
 }
 
 /// False at the end, also where processes of the FMU's own keep the pipe open, at the limit of
 /// time, and on a signal.
 static bool receive(pid_t pid, int from, void* data, size_t length, double deadline) {
   char* at = data;
+  bool stands = false;
   while (length > 0) {
     double left = deadline - wall_clock();
     struct pollfd wait = {.fd = from, .events = POLLIN};
     if (left <= 0.0 || interrupted) return false;
     int ready = poll(&wait, 1, left < 1.0 ? (int)(left * 1000.0) + 1 : 1000);
-    if (ready == 0 && has_ended(pid)) return false;
+    if (ready == 0 && is_over(pid, &stands)) return false;
     if (ready <= 0) continue;
     ssize_t got = read(from, at, length);
     if (got < 0 && errno == EINTR) continue;
@@ -429,6 +432,7 @@ typedef struct Outcome {
   bool timeout;
   bool garbled;  // what came is no row
   bool hangs;    // when it is freed
+  bool stands;   // it has stopped its process by a signal
   int status;    // of the process
   uint64_t rows;
 } Outcome;
@@ -470,6 +474,7 @@ static bool run_child(const FmuJob* job, const FmuRun* run, RowFn* on_row, void*
     out->rows++;
     if (!on_row(user, row, job->column_count + 1)) break;
   }
+  if (pid > 0 && !out->ended) (void)is_over(pid, &out->stands);
   out->timeout = !out->ended && wall_clock() >= deadline;
   // all is told: what is left to it is to clear up
   struct pollfd end = {.fd = pipes[0], .events = POLLIN};
@@ -503,6 +508,8 @@ static int report(const FmuJob* job, const Outcome* out) {
     cli_error("%s did not end within %s s", path_base(job->path),
               cli_number_text(job->seconds, seconds));
     cli_hint("--timeout gives it longer");
+  } else if (out->stands) {
+    cli_error("%s has stopped its process", path_base(job->path));
   } else if (out->garbled) {
     cli_error("%s has written into what its rows are sent through", path_base(job->path));
   } else if (WIFSIGNALED(out->status)) {

@@ -91,11 +91,12 @@ static void end_process(Block* b, int* status) {
   b->pid = 0;
 }
 
-/// Whether the process has ended; it is still to be waited for.
-static bool has_ended(const Block* b) {
+/// Whether the process has ended or stands still (`stands`); it is still to be waited for.
+static bool is_over(const Block* b, bool* stands) {
   siginfo_t info = {0};
-  int failed = waitid(P_PID, (id_t)b->pid, &info, WEXITED | WNOHANG | WNOWAIT);
-  return failed != 0 || info.si_pid == b->pid;
+  bool gone = waitid(P_PID, (id_t)b->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0;
+  *stands = !gone && info.si_pid == b->pid && info.si_code == CLD_STOPPED;
+  return gone || info.si_pid == b->pid;
 }
 
 /// Nobody answers any more: wait a little for the end of the process, then end it.
@@ -103,13 +104,16 @@ static bool lost(Block* b) {
   char text[200];
   int status = 0;
   struct timespec moment = {.tv_nsec = 10000000};
-  bool silent = !has_ended(b);
+  bool stands = false;
+  bool silent = !is_over(b, &stands);
   for (int i = 0; i < PATIENCE_MS / 10 && silent; i++) {
     (void)nanosleep(&moment, NULL);
-    silent = !has_ended(b);
+    silent = !is_over(b, &stands);
   }
   end_process(b, &status);
-  if (silent) {
+  if (stands) {
+    snprintf(text, sizeof text, "it has stopped its process");
+  } else if (silent) {
     snprintf(text, sizeof text, "it has closed what it was to answer through");
   } else if (WIFSIGNALED(status)) {
     snprintf(text, sizeof text, "it crashed: %s", strsignal(WTERMSIG(status)));
@@ -132,12 +136,13 @@ static bool read_answer(Block* b, uint64_t ticket, bool* answered) {
 
 /// Wait for the ticket to come back, until a moment of now().
 static bool await(Block* b, uint64_t ticket, double deadline) {
+  bool stands = false;
   for (bool answered = false; !answered;) {
     struct pollfd wait = {.fd = b->from, .events = POLLIN};
     double left = deadline - now();
     int ready = left > 0.0 ? poll(&wait, 1, left < 1.0 ? (int)(left * 1000.0) + 1 : 1000) : 0;
     if (ready > 0 && !read_answer(b, ticket, &answered)) return false;
-    if (ready == 0 && has_ended(b)) return lost(b);
+    if (ready == 0 && is_over(b, &stands)) return lost(b);
     if (left <= 0.0) {
       int status = 0;
       char text[100];

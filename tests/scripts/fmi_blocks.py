@@ -72,7 +72,7 @@ def test_bad_libraries(folder):
     def tried(fault):
         return run(folder, f'fmu b = "{make(folder, fault)}";', "--until", 2, "-o", f"{fault}.csv", "--every", 0.01,
                    name=f"{fault}.lisma")
-    faults = {"HANG": "did not end within 10 s", "CRASH": "crashed", "CRASH_EARLY": "crashed", "EXIT": "ended its process",
+    faults = {"HANG": "did not end within 10 s", "CRASH": "crashed", "CRASH_EARLY": "crashed", "EXIT": "ended its process", "STANDS": "stopped its process",
               "CLOSE": "closed", "FAIL": "returned Error", "MEMORY": "E0813", "NOT_A_NUMBER": "no finite values",
               "STUCK": "does not end", "GARBLES": "has written into", "NAN_INDICATOR": "no finite values",
               "DUE_AGAIN": "without time going on", "NAN_EVENT": "not a number"}

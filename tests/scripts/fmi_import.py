@@ -60,6 +60,7 @@ int fmi2GetContinuousStates(void* c, double* x, size_t n) { memcpy(x, ((M*)c)->x
 int fmi2GetDerivatives(void* c, double* d, size_t n) { M* m = c;
   if (HAS("CRASH")) { if (m->t > 0.2) *(volatile int*)0 = 1; }
   if (HAS("HANG")) { if (m->t > 0.2) for (;;) ; }
+  if (HAS("STANDS")) { if (m->t > 0.2) raise(SIGSTOP); }
   if (HAS("EXIT")) { if (m->t > 0.2) exit(0); }
   if (HAS("CLOSE")) { if (m->t > 0.2) { for (int i = 0; i < 64; i++) close(i); for (;;) pause(); } }
   if (HAS("MEMORY")) { if (m->t > 0.2) { for (;;) { char* p = malloc(1 << 24); if (!p) abort(); memset(p, 1, 1 << 24); } } }
@@ -233,7 +234,7 @@ def test_an_fmu_that_ends(folder):
 def test_bad_libraries(folder):
     """Crashes, loops, exits, greed: a message, and the rows until then."""
     for fault, words in (("CRASH", "crashed"), ("CRASH_EARLY", "crashed"), ("HANG", "did not end"), ("EXIT", "ended its process"),
-                         ("CLOSE", "crashed"), ("FAIL", "returned Error"), ("NOT_A_NUMBER", "too short"),
+                         ("STANDS", "stopped its process"), ("CLOSE", "crashed"), ("FAIL", "returned Error"), ("NOT_A_NUMBER", "too short"),
                          ("STUCK", "does not end"), ("GARBLES", "has written into"), ("NAN_INDICATOR", "indicator is not a number"),
                          ("DUE_AGAIN", "without time going on"), ("NAN_EVENT", "not a number")):
         out = Path(folder, f"{fault}.csv")
