@@ -217,11 +217,15 @@ static void answer_request(LspServer* server, const Json* json, const char* meth
       const Document* file = document_as_included(server, *document);
       size_t byte = document_byte(file, json, json_member(json, params, "position"));
       const char* name = json_text(json_member(json, params, "newName"));
-      if (!name || !answer_rename(file, byte, name, &out)) {
+      Text why = {0};
+      bool done = answer_rename(file, byte, name ? name : "", &out, &why);
+      text_put(&why, "", 1);
+      if (!done) {
         free(out.data);
-        send_error(server, id, ERROR_PARAMS, "this cannot be a name here");
-        return;
+        send_error(server, id, ERROR_PARAMS, why.data ? why.data : "out of memory");
       }
+      free(why.data);
+      if (!done) return;
     } else {
       bool wide = strcmp(method, "textDocument/references") == 0 ||
                   strcmp(method, "textDocument/definition") == 0;

@@ -157,6 +157,8 @@ bool lsp_word_before(const Document* document, size_t dot, Place* out);
 /// The declaration that a word means: through the part it is in, or the path before it; NULL for
 /// none.
 const Symbol* lsp_symbol_at(const Document* document, Place word);
+/// The function around a word that is an argument or a local name of it; NULL for none.
+const Symbol* lsp_function_around(const Document* document, Place word);
 /// How a run calls the quantity that a word means, with a closing zero.
 void lsp_put_path(const Document* document, Place word, const Symbol* symbol, Text* out);
 /// The part of a name, in whatever file; NULL for none.
@@ -167,8 +169,8 @@ void answer_definition(const Document* document, size_t byte, Text* out);
 void answer_references(const Document* document, size_t byte, bool locations, Text* out);
 /// What would be renamed; null when nothing can be.
 void answer_prepare_rename(const Document* document, size_t byte, Text* out);
-/// False when the name cannot be one.
-bool answer_rename(const Document* document, size_t byte, const char* name, Text* out);
+/// False when the name cannot be one, or means something already; `why` says so.
+bool answer_rename(const Document* document, size_t byte, const char* name, Text* out, Text* why);
 
 // ---- lsp_view.c ---------------------------------------------------------------------------------
 

@@ -135,7 +135,7 @@ static void put_quantity(const Document* d, Place word, const Symbol* s, Text* c
     text_put_format(content, ", in %s", unit);
   }
   bool valued = s->kind == SLT_SYMBOL_CONSTANT || s->kind == SLT_SYMBOL_VARIABLE ||
-                s->kind == SLT_SYMBOL_MACRO;
+                s->kind == SLT_SYMBOL_MACRO || s->kind == SLT_SYMBOL_PORT;
   if (known && valued && slt_sim_start(sim) >= 0) {
     const char* when = s->kind == SLT_SYMBOL_CONSTANT ? "" : " at the start";
     text_put_format(content, ", %.10g%s", slt_sim_get(sim, quantity), when);
@@ -154,7 +154,13 @@ void answer_hover(const Document* d, size_t byte, Text* out) {
                       s->document->text + shown.begin, lsp_kind(s->kind)->text);
       put_quantity(d, word, s, &content);
     }
-    const LspWord* known = s ? NULL : lsp_word_find(d, word);
+    const Symbol* function = s ? NULL : lsp_function_around(d, word);
+    if (function) {
+      Place shown = declaration_text(function);
+      text_put_format(&content, "```lisma\n%.*s\n```\na name of this function",
+                      (int)(shown.end - shown.begin), d->text + shown.begin);
+    }
+    const LspWord* known = s || function ? NULL : lsp_word_find(d, word);
     if (known) text_put_format(&content, "```lisma\n%s\n```\n%s", known->form, known->text);
   }
   if (content.length) {

@@ -203,9 +203,25 @@ static bool quoted_name(const Document* d, size_t at, Place* out) {
   return d->text[out->end] == '`';
 }
 
+/// Whether a byte stands in a text, which ends on its line.
+static bool is_in_string(const Document* d, size_t at) {
+  bool inside = false;
+  for (; at > 0 && d->text[at - 1] != '\n'; at--)
+    inside ^= d->text[at - 1] == '"';
+  return inside;
+}
+
+/// Behind what is only text of a string: its end, or a brace that begins an expression.
+static size_t skip_string(const Document* d, size_t at) {
+  at += strcspn(d->text + at, "\"{\n");
+  return at + (at < d->length);
+}
+
 bool document_next_word(const Document* d, size_t* at, Place* out) {
   while (*at < d->length) {
-    size_t behind = document_skip_silent(d, *at);
+    char c = d->text[*at];
+    bool string = c == '"' || (c == '}' && is_in_string(d, *at));
+    size_t behind = string ? skip_string(d, *at + 1) : document_skip_silent(d, *at);
     if (behind > *at) {
       *at = behind;
     } else if (quoted_name(d, *at, out)) {

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PART_DEPTH 64
+
 // numbers of the protocol
 enum {
   SYMBOL_MODULE = 2,
@@ -102,6 +104,15 @@ static const char* part_around(const Document* d, Place word) {
   return "";
 }
 
+/// The automaton whose text a word stands in; the part for none.
+static const char* automaton_around(const Document* d, Place word) {
+  for (size_t i = 0; i < d->symbol_count; i++) {
+    const Symbol* s = &d->symbols[i];
+    if (s->kind == SLT_SYMBOL_AUTOMATON && holds(s->whole, word)) return s->name;
+  }
+  return part_around(d, word);
+}
+
 /// A symbol of a part, or of an automaton in it, in one file.
 static const Symbol* find_here(const Document* file, const Document* d, Place word,
                                const char* part, const char* container) {
@@ -112,7 +123,8 @@ static const Symbol* find_here(const Document* file, const Document* d, Place wo
     if (strcmp(s->part, part) != 0) continue;
     if (container && strcmp(s->container, container) != 0) continue;
     // a state of the automaton around comes before one of another
-    if (s->kind != SLT_SYMBOL_STATE || (file == d && holds(s->whole, word))) return s;
+    bool near = file == d && strcmp(s->container, automaton_around(d, word)) == 0;
+    if (s->kind != SLT_SYMBOL_STATE || near) return s;
     if (!found) found = s;
   }
   return found;
@@ -164,7 +176,56 @@ static const Symbol* argument_of(const Document* d, Place word) {
   return s && s->kind == SLT_SYMBOL_INSTANCE ? s : NULL;
 }
 
+static size_t skip_blanks_back(const Document* d, size_t at) {
+  while (at > 0 && strchr(" \t\r\n`", d->text[at - 1]))
+    at--;
+  return at;
+}
+
+/// Whether a word is the key of a setting: of an element, an experiment, attributes.
+static bool is_key(const Document* d, Place word) {
+  size_t behind = word.end + strspn(d->text + word.end, " \t`");
+  size_t at = skip_blanks_back(d, word.begin);
+  bool first = d->text[behind] == '=' && d->text[behind + 1] != '=' && at > 0 &&
+               (d->text[at - 1] == '{' || d->text[at - 1] == ';');
+  uint32_t depth = 1;
+  for (; first && at > 0 && depth > 0; at--) {
+    if (d->text[at - 1] == '}') depth++;
+    if (d->text[at - 1] == '{') depth--;
+  }
+  Place owner;
+  if (!first || depth > 0 || !lsp_word_before(d, skip_blanks_back(d, at), &owner)) return false;
+  size_t before = skip_blanks_back(d, owner.begin);
+  Place kind;
+  if (before > 0 && document_word_at(d, before, &kind) && kind.end == before) {
+    return document_is_word(d, kind, "contact") || document_is_word(d, kind, "friction");
+  }
+  bool alone = before == 0 || strchr(";{}./", d->text[before - 1]);
+  return alone && !document_is_word(d, owner, "else");
+}
+
+const Symbol* lsp_function_around(const Document* d, Place word) {
+  for (size_t i = 0; i < d->symbol_count; i++) {
+    const Symbol* s = &d->symbols[i];
+    if (s->kind != SLT_SYMBOL_FUNCTION || !holds(s->whole, word)) continue;
+    size_t at = s->place.end;
+    Place other;
+    bool arguments = true;
+    while (document_next_word(d, &at, &other) && other.begin < s->whole.end) {
+      size_t behind = other.end + strspn(d->text + other.end, " \t\r\n");
+      bool set = d->text[behind] == '=' && d->text[behind + 1] != '=';
+      bool same = other.end - other.begin == word.end - word.begin &&
+                  memcmp(d->text + other.begin, d->text + word.begin, word.end - word.begin) == 0;
+      if (same && (arguments || set)) return s;
+      arguments = arguments && d->text[behind] == ',';
+    }
+    return NULL;
+  }
+  return NULL;
+}
+
 const Symbol* lsp_symbol_at(const Document* d, Place word) {
+  if (is_key(d, word) || lsp_function_around(d, word)) return NULL;
   const Symbol* instance = argument_of(d, word);
   if (instance) return find_in(d, word, instance->type, NULL);
   size_t begin = word.begin - (word.begin > 0 && d->text[word.begin - 1] == '`');
@@ -176,6 +237,7 @@ const Symbol* lsp_symbol_at(const Document* d, Place word) {
     if (owner && owner->kind == SLT_SYMBOL_AUTOMATON) {
       return find_in(d, word, owner->part, owner->name);
     }
+    if (owner && owner->kind == SLT_SYMBOL_PORT) return owner;  // one of its quantities
     return document_is_word(d, before, "main") ? find_in(d, word, part, part) : NULL;
   }
   const Symbol* own = part[0] ? find_in(d, word, part, NULL) : NULL;
@@ -257,31 +319,41 @@ void answer_references(const Document* d, size_t byte, bool locations, Text* out
   text_put_format(out, "]");
 }
 
-/// The name of a quantity as a run knows it: `upper.h`; of a word inside of a part, as the first
-/// instance of that part has it.
-void lsp_put_path(const Document* d, Place word, const Symbol* s, Text* out) {
-  size_t begin = word.begin;
-  Place before = word;
-  for (;;) {
-    size_t at = before.begin - (before.begin > 0 && d->text[before.begin - 1] == '`');
-    if (at == 0 || d->text[at - 1] != '.' || !lsp_word_before(d, at - 1, &before)) break;
-    begin = before.begin;
-  }
-  const Document* file = s->part[0] && begin == word.begin ? document_family(d, 0) : NULL;
-  const Symbol* instance = NULL;
-  for (size_t k = 0; file && !instance; file = document_family(d, ++k)) {
-    for (size_t i = 0; i < file->symbol_count && !instance; i++) {
-      const Symbol* other = &file->symbols[i];
-      bool fits = other->kind == SLT_SYMBOL_INSTANCE && strcmp(other->type, s->part) == 0;
-      if (fits && !other->part[0]) instance = other;
+/// The first instance of a part, in whatever file; those of the model itself come first.
+static const Symbol* instance_of(const Document* d, const char* part) {
+  const Symbol* found = NULL;
+  const Document* file = NULL;
+  for (size_t k = 0; (file = document_family(d, k)) != NULL; k++) {
+    for (size_t i = 0; i < file->symbol_count; i++) {
+      const Symbol* s = &file->symbols[i];
+      if (s->kind != SLT_SYMBOL_INSTANCE || strcmp(s->type, part) != 0) continue;
+      if (!s->part[0]) return s;
+      if (!found) found = s;
     }
   }
-  if (instance) {
-    bool array = instance->document->text[instance->place.end] == '[';
-    bool shared = array && s->kind == SLT_SYMBOL_CONSTANT;
-    text_put_format(out, "%s%s.", instance->name, array && !shared ? "[1]" : "");
+  return found;
+}
+
+/// `bank.c[1].` for a name inside of a part, as the first instance has it.
+static void put_prefix(const Document* d, const char* part, bool shared, uint32_t depth,
+                       Text* out) {
+  const Symbol* instance = part[0] && depth < PART_DEPTH ? instance_of(d, part) : NULL;
+  if (!instance) return;
+  put_prefix(d, instance->part, false, depth + 1, out);
+  bool array = instance->document->text[instance->place.end] == '[';
+  text_put_format(out, "%s%s.", instance->name, array && !shared ? "[1]" : "");
+}
+
+void lsp_put_path(const Document* d, Place word, const Symbol* s, Text* out) {
+  Place first = word;
+  for (Place before = word;; first = before) {
+    size_t at = before.begin - (before.begin > 0 && d->text[before.begin - 1] == '`');
+    if (at == 0 || d->text[at - 1] != '.' || !lsp_word_before(d, at - 1, &before)) break;
   }
-  for (size_t i = begin; i < word.end; i++) {
+  const Symbol* head = first.begin == word.begin ? s : lsp_symbol_at(d, first);
+  bool shared = s->kind == SLT_SYMBOL_CONSTANT && first.begin == word.begin;
+  if (head) put_prefix(d, head->part, shared, 0, out);
+  for (size_t i = first.begin; i < word.end; i++) {
     if (d->text[i] != '`') text_put(out, d->text + i, 1);
   }
   text_put(out, "", 1);
@@ -289,10 +361,16 @@ void lsp_put_path(const Document* d, Place word, const Symbol* s, Text* out) {
 
 // ---- renaming -----------------------------------------------------------------------------------
 
+/// Names of files that came with the program, `init` and quantities of ports stay.
+static bool may_rename(const Document* d, Place word, const Symbol* s) {
+  bool first = s && s->kind == SLT_SYMBOL_STATE && strcmp(s->name, "init") == 0;
+  return s && !first && !s->document->fixed && document_is_word(d, word, s->name);
+}
+
 void answer_prepare_rename(const Document* d, size_t byte, Text* out) {
   Place word;
   const Symbol* s = document_word_at(d, byte, &word) ? lsp_symbol_at(d, word) : NULL;
-  if (s && !s->document->fixed) {
+  if (s && may_rename(d, word, s)) {
     document_put_range(d, word, out);
   } else {
     text_put_format(out, "null");
@@ -326,15 +404,128 @@ static void put_edit(const Document* d, Place use, const char* name, bool plain,
   free(fresh.data);
 }
 
-bool answer_rename(const Document* d, size_t byte, const char* name, Text* out) {
+/// Whether a word is a name and digits: what `T[i]` may be.
+static bool is_pasted(const Document* d, Place word, const char* name, size_t length) {
+  size_t end = word.begin + length;
+  if (end >= word.end || memcmp(d->text + word.begin, name, length) != 0) return false;
+  return strspn(d->text + end, "0123456789") >= word.end - end;
+}
+
+/// What stands in the way of a new name.
+typedef struct Obstacle {
+  const Document* document;
+  Place word;
+  bool pasted;  // it is what is renamed in another spelling: `T3` and `T[i]`
+} Obstacle;
+
+/// Whether a word with an index behind it may be the name: `I_[k]` and `I_1`.
+static bool is_stem(const Document* d, Place word, const char* name, size_t length) {
+  size_t stem = word.end - word.begin;
+  if (stem >= length || d->text[word.end] != '[') return false;
+  return memcmp(d->text + word.begin, name, stem) == 0 &&
+         strspn(name + stem, "0123456789") >= length - stem;
+}
+
+/// Whether a word stands in another part, as a name of its own or one that the model knows: what
+/// the model declares is known there.
+static bool is_elsewhere(const Document* d, Place word, const char* part, SltSymbolKind kind) {
+  const char* around = part_around(d, word);
+  bool global = kind == SLT_SYMBOL_CONSTANT || kind == SLT_SYMBOL_MACRO ||
+                kind == SLT_SYMBOL_TABLE || kind == SLT_SYMBOL_FUNCTION;
+  if (strcmp(around, part) == 0) return false;
+  const Symbol* s = global && !part[0] ? lsp_symbol_at(d, word) : NULL;
+  return !global || part[0] || (s && strcmp(s->part, around) == 0);
+}
+
+/// Whether a word belongs to a part that is named before it: behind a dot, or an argument.
+static bool is_member(const Document* d, Place word) {
+  size_t begin = word.begin - (word.begin > 0 && d->text[word.begin - 1] == '`');
+  return (begin > 0 && d->text[begin - 1] == '.') || argument_of(d, word);
+}
+
+/// The first word of the same text, the model's own or that of a part, that has the new name or is
+/// made of the old or new one and an index.
+static bool find_obstacle(const Document* d, const Wanted* wanted, const char* name,
+                          const char* part, bool indexed, Obstacle* out) {
+  const Document* file = NULL;
+  for (size_t i = 0; (file = document_family(d, i)) != NULL; i++) {
+    Place word;
+    for (size_t at = 0; document_next_word(file, &at, &word);) {
+      bool pasted = is_stem(file, word, wanted->text, wanted->length) ||
+                    (indexed && is_pasted(file, word, wanted->text, wanted->length));
+      bool taken = document_is_word(file, word, name) || is_stem(file, word, name, strlen(name)) ||
+                   (indexed && is_pasted(file, word, name, strlen(name)));
+      if (!(pasted || taken) || is_member(file, word)) continue;
+      if (is_elsewhere(file, word, part, wanted->symbol->kind)) continue;
+      *out = (Obstacle){file, word, pasted};
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether the new name would mean something else than what is renamed, wherever that is used.
+static bool is_hindered(const Document* d, const Wanted* wanted, const char* name, Obstacle* out) {
+  const Document* file = NULL;
+  const char* known = NULL;  // the last text that was looked at...
+  bool elements = false;     // ...for elements too
+  bool same = strlen(name) == wanted->length && memcmp(name, wanted->text, wanted->length) == 0;
+  for (size_t i = 0; !same && (file = document_family(d, i)) != NULL; i++) {
+    Place use;
+    for (size_t at = 0; next_use(file, wanted, &at, &use);) {
+      const char* part = is_member(file, use) ? wanted->symbol->part : part_around(file, use);
+      bool indexed = file->text[use.end] == '[';
+      if (known && strcmp(known, part) == 0 && (elements || !indexed)) continue;
+      known = part;
+      elements = indexed;
+      if (find_obstacle(d, wanted, name, part, indexed, out)) return true;
+    }
+  }
+  return false;
+}
+
+static void explain_obstacle(const Obstacle* o, const char* name, Text* why) {
+  size_t line = 1;
+  for (size_t i = 0; i < o->word.begin; i++)
+    line += o->document->text[i] == '\n';
+  int length = (int)(o->word.end - o->word.begin);
+  const char* word = o->document->text + o->word.begin;
+  const char* file = strrchr(o->document->path, '/');
+  text_put_format(why,
+                  o->pasted ? "'%.*s' in line %zu of %s may be this in another spelling, with or "
+                              "without its index: spell it in one way first"
+                            : "'%.*s' is a name already, in line %zu of %s",
+                  length, word, line, file ? file + 1 : o->document->path);
+  bool other = !o->pasted && length != (int)strlen(name);
+  if (other) text_put_format(why, ", and '%s' with an index may be the same", name);
+}
+
+bool answer_rename(const Document* d, size_t byte, const char* name, Text* out, Text* why) {
   Wanted wanted;
   Place use;
   bool files = false;
-  if (!find_wanted(d, byte, &wanted)) return false;
+  Place here;
+  bool found = document_word_at(d, byte, &here) && find_wanted(d, byte, &wanted) &&
+               may_rename(d, here, wanted.symbol);
   bool plain = is_identifier(name);
   // what is no identifier can be a name in backquotes
   bool possible = name[0] && !strpbrk(name, "`\r\n") && strlen(name) <= 1000;
-  if (!possible || !wanted.symbol || wanted.symbol->document->fixed) return false;
+  if (!found || !possible) {
+    text_put_format(why, "this cannot be a name here");
+    return false;
+  }
+  const LspWord* word = NULL;
+  for (size_t i = 0; (word = lsp_word_get(i)) != NULL && strcmp(word->word, name) != 0; i++) {
+  }
+  if (word) {
+    text_put_format(why, "'%s' is a word of the language", name);
+    return false;
+  }
+  Obstacle obstacle;
+  if (is_hindered(d, &wanted, name, &obstacle)) {
+    explain_obstacle(&obstacle, name, why);
+    return false;
+  }
   text_put_format(out, "{\"changes\":{");
   const Document* file = NULL;
   for (size_t i = 0; (file = document_family(d, i)) != NULL; i++) {

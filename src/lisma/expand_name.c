@@ -185,8 +185,8 @@ static Path port_path(NameMaker* m, const Component* owner, const Component* fro
     path.name = expand_end_name(m, name);
     return path;
   }
-  bool known = has_quantity(&port->through, quantity->head) ||
-               has_quantity(&port->across, quantity->head);
+  bool known =
+      has_quantity(&port->through, quantity->head) || has_quantity(&port->across, quantity->head);
   if (!known || quantity->member || quantity->indices.count) {
     return expand_report_path(x, quantity, "is no quantity of this port");
   }

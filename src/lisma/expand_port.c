@@ -97,7 +97,7 @@ void expand_use_port(Expander* x, const Component* owner, const AstPort* port) {
 void expand_note_uses(Expander* x) {
   for (uint32_t i = 0; i < x->copies.count; i++) {
     const PortCopy* c = &x->copies.data[i];
-    c->copy->use = (uint8_t)map_get(&x->uses, (uint64_t)(uintptr_t)c->instance,
-                                    (uint64_t)(uintptr_t)c->port);
+    c->copy->use =
+        (uint8_t)map_get(&x->uses, (uint64_t)(uintptr_t)c->instance, (uint64_t)(uintptr_t)c->port);
   }
 }

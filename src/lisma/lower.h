@@ -377,8 +377,8 @@ typedef struct PortNode {
   uint32_t next;                    // in the list of its set, in order of appearance; IR_NONE
   bool outer;                       // seen from inside of its part
   bool joined;
-  bool open;    // equations of the model say what goes through it
-  uint8_t use;  // AstPortUse
+  bool open;                // equations of the model say what goes through it
+  uint8_t use;              // AstPortUse
   const AstPort* terminal;  // a port of the model as a whole; NULL: it is inside
   Span span;
 } PortNode;

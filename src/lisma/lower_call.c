@@ -3,7 +3,6 @@
 // Calls: functions, derivatives, values before and after an event, tables.
 #include "lisma/lower.h"
 
-
 static const Function functions[] = {
 #define ENTRY(X, name, word, ...) {word, IR_##name, 1, FUNCTION_PLAIN},
     BASE_FUNCTIONS(ENTRY, )

@@ -329,10 +329,10 @@ Value lower_fenced_table(Lower* l, uint32_t data, Value argument, Span span) {
   uint8_t kind = l->terms.scope.kind;
   bool located = (kind == SCOPE_EQUATION || kind == SCOPE_GUARD) &&
                  (argument.flags & (VALUE_VARIES | VALUE_WHEN)) == VALUE_VARIES;
-  ExprId early = located ? guard_atom(l, IR_LT, argument.e, low, span)
-                         : lower_op(l, IR_LT, argument.e, low);
-  ExprId late = located ? guard_atom(l, IR_GT, argument.e, high, span)
-                        : lower_op(l, IR_GT, argument.e, high);
+  ExprId early =
+      located ? guard_atom(l, IR_LT, argument.e, low, span) : lower_op(l, IR_LT, argument.e, low);
+  ExprId late =
+      located ? guard_atom(l, IR_GT, argument.e, high, span) : lower_op(l, IR_GT, argument.e, high);
   ExprId outside = lower_op(l, IR_OR, early, late);
   if (located) outside = shared_switch(l, outside, true, span);
   Value value = lower_table(l, data, argument, span);

@@ -106,7 +106,9 @@ static void outline_part(Outline* o, const AstStatement* s) {
   o->part = part->name.head;
   for (uint32_t i = 0; i < part->parameters.count; i++) {
     const AstArgument* parameter = &part->parameters.data[i];
-    declare(o, SLT_SYMBOL_CONSTANT, &parameter->name, parameter->name.span);
+    Span whole = parameter->name.span;
+    if (parameter->value) whole.end = parameter->value->span.end;
+    declare(o, SLT_SYMBOL_CONSTANT, &parameter->name, whole);
   }
   outline_block(o, &part->body);
   o->part = around;

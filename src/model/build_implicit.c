@@ -4,9 +4,9 @@
 // solved in blocks: constraints between states, the system Jacobian, and texts for messages.
 #include "model/build_internal.h"
 
-#define FULL_MATRIX_MAX 2000u    // equations of a block: more only where elimination is sparse
-#define BLOCK_MAX       2000000u // equations of a block at all
-#define SYSTEM_SMALL    100u     // equations: so many are kept as one system for messages alone
+#define FULL_MATRIX_MAX 2000u     // equations of a block: more only where elimination is sparse
+#define BLOCK_MAX       2000000u  // equations of a block at all
+#define SYSTEM_SMALL    100u      // equations: so many are kept as one system for messages alone
 #define SYSTEM_MAX      20000u  // equations of a mode without constraints: more are not settled as one
 
 /// Reads every quantity of the mode from the state vector of the program.

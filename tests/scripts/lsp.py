@@ -13,6 +13,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import saltus_run  # noqa: E402
+import suite  # noqa: E402
 
 BALL = """\
 // шар: a ball
@@ -26,6 +27,12 @@ automaton lamp {
 state bounce [y <= 0] && [v < 0] { v(t0) = -e * v; } from init, bounce;
 seen = if(lamp.on, 1, 0);
 """
+
+
+def all_symbols(outline):
+    for symbol in outline:
+        yield symbol
+        yield from all_symbols(symbol.get("children", []))
 
 
 class Editor:
@@ -245,6 +252,59 @@ class Lsp(unittest.TestCase):
         params = {"textDocument": {"uri": editor.uri}, "position": {"line": 2, "character": 0}}
         for bad in ("", "a`b", "a\nb"):
             self.assertEqual(editor.ask("textDocument/rename", {**params, "newName": bad})["error"]["code"], -32602)
+
+    def test_renames_of_the_gallery(self):
+        """Every name of every model, given a new one: the model has the same messages, or it is said why not."""
+        editor = self.editor()
+        folder = os.path.join(saltus_run.SOURCE, "models")
+        refused = renamed = 0
+        for name in suite.share(sorted(f for f in os.listdir(folder) if f.endswith(".lisma"))):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text = file.read()
+            before = sorted(m["code"] for m in editor.open(text, "file://" + os.path.join(folder, name)))
+            for symbol in all_symbols(editor.about("documentSymbol")):
+                answer = editor.ask("textDocument/rename", {"textDocument": {"uri": editor.uri}, "newName": "zz_fresh",
+                                                            "position": symbol["selectionRange"]["start"]})
+                if "error" in answer:
+                    self.assertRegex(answer["error"]["message"], "in another spelling|cannot be a name here", name)
+                    refused += 1
+                    continue
+                after = editor.change(edited(text, answer["result"]["changes"][editor.uri]))
+                self.assertEqual(sorted(m["code"] for m in after), before, (name, symbol["name"]))
+                editor.change(text)
+                renamed += 1
+        self.assertGreater(renamed, 10 * refused)
+
+    def test_names_that_are_taken(self):
+        """A name that means something already, here or in what uses the renamed one, is refused with its place."""
+        text = ("part Tank(A = 1) { h' = inflow - k*h/A; h(t0) = 1; }\nconst k = 7, deep = 3;\nTank up(A = 2); up.inflow = deep;\n"
+                "for i = 1:3 { T[i]' = -T[i] + x; T[i](t0) = i; }\nx' = 1; x(t0) = 0; y = f(x) + T2;\nfunction f(u) { w = u*deep; return w; }\n"
+                "automaton A1 { state on [x > 1] {} from init; }\nautomaton A2 { state on [x > 3] {} from init; }\n")
+        editor = self.editor()
+        self.assertEqual(editor.open(text), [])
+        for word, name, why in (("x' =", "y", "line 5"), ("x' =", "deep", "line 2"), ("x' =", "w", "line 6"), ("h' =", "k", "line 1"),
+                                ("k = 7", "inflow", "line 1"), ("deep = 3", "T2", "line 4"), ("T[i]'", "Z", "another spelling"),
+                                ("x' =", "sin", "word of the language")):
+            params = {"textDocument": {"uri": editor.uri}, "newName": name,
+                      "position": dict(zip(("line", "character"), self.at(text, word)))}
+            answer = editor.ask("textDocument/rename", params)
+            self.assertIn(why, answer.get("error", {}).get("message", "done"), (word, name))
+        # a name of another part or automaton is free
+        for word, name in (("h' =", "deep"), ("A = 1", "y"), ("on [x > 1", "off")):
+            after = edited(text, editor.about("rename", *self.at(text, word), newName=name)["changes"][editor.uri])
+            self.assertEqual(editor.change(after), [], after)
+            editor.change(text)
+
+    def test_hover_inside_parts(self):
+        text = ("function gain(x, a) { w = x*a; return w; }\npart R(R = 2) { port p { across v; through i; } p.v = R*p.i; }\n"
+                "part Cell(C = 3) { R r(R = C); port a { across v; through i; } connect(a, r.p); u = 2*r.p.v; }\n"
+                "part Bank { Cell c[2](C = 4); port t { across v; through i; } connect(t, c[1].a, c[2].a); }\n"
+                "part B { port p { across v; through i; } p.v = 5; }\nB b; Bank bank; connect(b.p, bank.t); x = gain(bank.c[2].r.p.i, 2);\n")
+        editor = self.editor()
+        self.assertEqual(editor.open(text), [])
+        for word, wanted in (("v = R*p", "port, 5 at the start"), ("u = 2", "variable, 10 at the start"), ("C);", "C = 3\n```\nconstant, 4"),
+                             ("i, 2)", "port, 1.25 at the start"), ("a; return", "a name of this function"), ("x = gain", "2.5 at the start")):
+            self.assertIn(wanted, editor.about("hover", *self.at(text, word))["contents"]["value"], word)
 
     def test_signatures(self):
         editor = self.editor()
