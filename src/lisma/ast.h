@@ -399,6 +399,7 @@ typedef struct AstInstance {
   AstName name;               // its head; indices stand in `sizes`
   AstIteratorList sizes;      // of an array; a variable that is empty has the usual name
   AstArgumentList arguments;  // each with a value
+  bool behind_state;          // the statement before is a state without `from`
   bool fmu;                   // written as `fmu name = "type" (arguments);`
   bool tried;                 // nobody has written it: it shows mistakes in a part without any
   AstBlock body;              // once expanded: the statements of the part under their new names

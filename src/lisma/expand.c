@@ -50,7 +50,7 @@ static Table* find_part(Expander* x, const AstInstance* instance) {
     best = distance;
     near = names_get(&x->part_names, i);
   }
-  Str word = lisma_word_hint(x->arena, &instance->type);
+  Str word = lisma_word_hint(x->arena, &instance->type, instance->behind_state);
   if (near.length) {
     diag_hint(x->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   } else if (word.length) {

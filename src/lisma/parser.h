@@ -13,7 +13,8 @@
 /// lowering.
 const AstModel* lisma_parse(Arena* arena, const Source* source, DiagList* diags);
 
-/// What to write instead of a statement that begins with this name; empty when nothing is known.
-Str lisma_word_hint(Arena* arena, const AstName* name);
+/// What to write instead of a statement that begins with this name, or instead of this name behind
+/// the body of a state; empty when nothing is known.
+Str lisma_word_hint(Arena* arena, const AstName* name, bool behind_state);
 
 #endif

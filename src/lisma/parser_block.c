@@ -44,12 +44,25 @@ static void close_block(Parser* p, const BlockFrame* frame) {
   diag_note(p->diags, diag, frame->open, "to close this block");
 }
 
+/// A misspelt word of a heading, as in `at 1 eech 2 {`; false when the present token is none.
+static bool hint_clause(Parser* p, Diag* diag) {
+  static const char* const words[] = {"each",       "repeat",  "priority", "like",
+                                      "persistent", "trigger", "from"};
+  bool written = p->tok.kind == TOK_WORD;
+  Str text = written ? parser_token_text(p, &p->tok) : STR_LIT("");
+  const char* word = written ? parser_nearest(text, words, SLT_COUNT(words)) : NULL;
+  if (!word) return false;
+  diag->span = p->tok.span;
+  diag_hint(p->diags, diag, "did you mean '%s'?", word);
+  return true;
+}
+
 bool parser_block(Parser* p, const BlockFrame* outer, Place place, const char* what,
                   AstBlock* block) {
   if (p->tok.kind != TOK_LBRACE && parser_fail(p)) {
     Str found = parser_describe(p, &p->tok);
-    diag_add(p->diags, DIAG_E0101, parser_here(p), "expected '{' after %s, found %.*s", what,
-             STR_ARGS(found));
+    hint_clause(p, diag_add(p->diags, DIAG_E0101, parser_here(p),
+                            "expected '{' after %s, found %.*s", what, STR_ARGS(found)));
   }
   if (p->recovering && !parser_seek_block(p)) return false;
   Span open = p->tok.span;
@@ -285,9 +298,11 @@ bool parser_state(Parser* p, const BlockFrame* frame, AstStatement* out) {
     Diag* diag = diag_add(p->diags, DIAG_E0112, parser_here(p),
                           "expected the body of the state, found %.*s", STR_ARGS(found));
     bool priority = p->tok.kind == TOK_WORD && p->tok.word == WORD_PRIORITY;
-    diag_hint(p->diags, diag,
-              priority ? "behind 'priority' stands a number, or 'random'"
-                       : "write state NAME [guard] { ... } from A, B;");
+    if (!hint_clause(p, diag)) {
+      diag_hint(p->diags, diag,
+                priority ? "behind 'priority' stands a number, or 'random'"
+                         : "write state NAME [guard] { ... } from A, B;");
+    }
   }
   if (p->recovering) parser_seek_block(p);
   if (p->tok.kind == TOK_LBRACE) {
@@ -305,6 +320,8 @@ bool parser_state(Parser* p, const BlockFrame* frame, AstStatement* out) {
     // a broken heading ends here: its list can be read
     p->recovering = p->diags->error_count >= DIAG_LIMIT;
     parse_from(p, state);
+  } else {
+    p->behind_state = state->has_body;
   }
   return named;
 }
@@ -370,7 +387,9 @@ static void check_heading(Parser* p) {
     Str found = parser_describe(p, &p->tok);
     Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
                           "expected '{' after the time, found %.*s", STR_ARGS(found));
-    diag_hint(p->diags, diag, "write at 5 each 2 repeat 10 { set x = 0; }");
+    if (!hint_clause(p, diag)) {
+      diag_hint(p->diags, diag, "write at 5 each 2 repeat 10 { set x = 0; }");
+    }
   }
 }
 
@@ -406,16 +425,14 @@ bool parser_after(Parser* p, const BlockFrame* frame, AstStatement* out) {
   AstAfter* after = ARENA_NEW(p->arena, AstAfter);
   out->kind = AST_AFTER;
   out->as.after = after;
-  after->delay = parser_operand(p);
+  after->delay = parser_delay(p);
   bool bracket = p->tok.kind == TOK_LBRACKET;
   bool typed = p->tok.kind == TOK_WORD && word_is_event(p->tok.word);
   if (!bracket && !typed && parser_fail(p)) {
     Str found = parser_describe(p, &p->tok);
     Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
                           "expected '[' of the condition, found %.*s", STR_ARGS(found));
-    diag_hint(
-        p->diags, diag,
-        "write after 0.5 [x > 1] { ... }; a delay that is computed has a name: macro D = 2*d;");
+    diag_hint(p->diags, diag, "write after 0.5 [x > 1] { ... }");
   }
   after->condition = p->recovering ? parser_error_expr(p) : parser_condition(p);
   while (parse_manner(p, after)) {

@@ -2,6 +2,7 @@
 //
 // What the grammar leaves open: which arguments a call takes, where a statement may stand, and left
 // sides that are right in form but surely not meant so. docs/grammar.md lists these restrictions.
+#include "lisma/parser.h"
 #include "lisma/parser_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -178,6 +179,9 @@ void parser_check_placement(Parser* p, BlockFrame* frame, const AstStatement* st
   const char* where = fits ? "in a loop" : place_text(frame->place);
   Diag* diag = diag_add(p->diags, DIAG_E0120, head, "%s cannot stand %s", rule->what, where);
 
+  bool instance = statement->kind == AST_INSTANCE && statement->as.instances.count > 0;
+  const AstName* type = instance ? &statement->as.instances.data[0].type : NULL;
+  Str word = type ? lisma_word_hint(p->arena, type, false) : STR_LIT("");
   // states do not nest: most likely the body before lacks its end
   bool nested = statement->kind == AST_STATE || statement->kind == AST_AUTOMATON;
   if (nested && frame->outer) {
@@ -189,6 +193,8 @@ void parser_check_placement(Parser* p, BlockFrame* frame, const AstStatement* st
   } else if (statement->kind == AST_EQUATION && frame->place == PLACE_AUTOMATON) {
     diag_hint(p->diags, diag,
               "write it before the automaton, or into the body of one of its states");
+  } else if (word.length) {
+    diag_hint(p->diags, diag, "%.*s", STR_ARGS(word));
   } else if (rule->hint) {
     diag_hint(p->diags, diag, "%s", rule->hint);
   }

@@ -564,6 +564,25 @@ AstExpr* parser_expr(Parser* p) {
   return parse_chains(p, parse_unary(p), AST_LEVEL_IMPLIES);
 }
 
+AstExpr* parser_delay(Parser* p) {
+  size_t mark = p->scratch_used;
+  AstLink link = {.operand = parser_operand(p)};
+  if (p->tok.kind != TOK_STAR && p->tok.kind != TOK_SLASH) return link.operand;
+  parser_push(p, &link, sizeof link);
+  while (!p->recovering && (p->tok.kind == TOK_STAR || p->tok.kind == TOK_SLASH)) {
+    link = (AstLink){.op_span = p->tok.span};
+    link.op = p->tok.kind == TOK_STAR ? AST_OP_MUL : AST_OP_DIV;
+    parser_advance(p);
+    // a bracket begins the condition, also behind the word for its event
+    bool word = p->tok.kind == TOK_WORD && p->tok.word != WORD_NOT && !word_is_event(p->tok.word);
+    bool fits =
+        word || p->tok.kind == TOK_NUMBER || p->tok.kind == TOK_LPAREN || p->tok.kind == TOK_QUOTED;
+    link.operand = fits ? parser_operand(p) : parse_missing_operand(p);
+    parser_push(p, &link, sizeof link);
+  }
+  return make_chain(p, AST_LEVEL_MULTIPLY, mark);
+}
+
 AstExpr* parser_condition(Parser* p) {
   AstExpr* left = parser_expr(p);
   while (!p->recovering && p->tok.kind == TOK_ASSIGN) {

@@ -52,6 +52,7 @@ static const Foreign statement_foreign[] = {
     {"end", "a block ends with '}'"},
     {"elseif", "write 'else if'"},
     {"elif", "write 'else if'"},
+    {"while", "equations that hold while a condition does are written if (x > 1) { ... }"},
     {"invariant", "write invariant [relation];"},
     {"include", "the name of the file stands in quotes: include \"parts/electrical.lisma\";"},
     {"after", "the delay stands first, a number or a name: after 0.5 [x > 1] { ... }"},
@@ -68,19 +69,45 @@ static const char* foreign_hint(const AstName* name) {
 static const char* const statement_words[] = {
     "const",   "macro",   "state",     "for",     "automaton", "set",      "delete", "goto",
     "stop",    "data",    "invariant", "contact", "friction",  "function", "part",   "port",
-    "include", "connect", "after",     "every",   "measure",   "control",
+    "include", "connect", "after",     "every",   "measure",   "control",  "fmu",
 };
+
+const char* parser_nearest(Str name, const char* const* words, size_t count) {
+  const char* nearest = NULL;
+  uint32_t best = UINT32_MAX;
+  for (size_t i = 0; i < count; i++) {
+    Str word = str_from_c(words[i]);
+    uint32_t limit = word.length > 4 ? 2 : 1;
+    uint32_t distance = str_distance(name, word, limit);
+    if (distance == 0 || distance > limit || distance >= best) continue;
+    best = distance;
+    nearest = words[i];
+  }
+  return nearest;
+}
 
 /// A misspelt word at the start of a statement, as in `cosnt a = 1;`.
 static const char* nearest_word(const AstName* name) {
   if (!ast_name_is_plain(name)) return NULL;
-  for (size_t i = 0; i < SLT_COUNT(statement_words); i++) {
-    Str word = str_from_c(statement_words[i]);
-    if (str_equal(word, name->head)) continue;
-    uint32_t limit = word.length > 4 ? 2 : 1;
-    if (str_distance(name->head, word, limit) <= limit) return statement_words[i];
-  }
-  return NULL;
+  return parser_nearest(name->head, statement_words, SLT_COUNT(statement_words));
+}
+
+/// The word that a statement read like a call may begin with: `conect(a.p, b.p);`, `iff (x > 1) {`.
+static const char* nearest_call(const Parser* p, const AstName* name) {
+  const char* word = p->tok.kind == TOK_SEMICOLON ? "connect" : "if";
+  bool fits = p->tok.kind == TOK_SEMICOLON || p->tok.kind == TOK_LBRACE;
+  return fits && ast_name_is_plain(name) ? parser_nearest(name->head, &word, 1) : NULL;
+}
+
+void parser_report_word(Parser* p, Span span, const char* word) {
+  parser_hint_word(p, diag_add(p->diags, DIAG_E0101, span, "a word is misspelt"), span, word);
+}
+
+void parser_hint_word(Parser* p, Diag* diag, Span span, const char* word) {
+  diag->span = span;
+  diag->message = str_format(p->diags->arena, "no statement begins with '%.*s'",
+                             (int)(span.end - span.begin), p->source->text.data + span.begin);
+  diag_hint(p->diags, diag, "did you mean '%s'?", word);
 }
 
 /// A word that begins a statement together with a name.
@@ -92,9 +119,11 @@ static bool is_naming_word(const AstName* name) {
   return false;
 }
 
-Str lisma_word_hint(Arena* arena, const AstName* name) {
+Str lisma_word_hint(Arena* arena, const AstName* name, bool behind_state) {
+  static const char* const from = "from";
   const char* foreign = foreign_hint(name);
-  const char* word = nearest_word(name);
+  const char* word = behind_state ? parser_nearest(name->head, &from, 1) : NULL;
+  if (!word) word = nearest_word(name);
   if (foreign) return str_from_c(foreign);
   return word ? str_format(arena, "did you mean '%s'?", word) : STR_LIT("");
 }
@@ -104,11 +133,11 @@ void parser_hint_statement(Parser* p, Diag* diag, const AstExpr* lhs) {
   if (!called && lhs->kind != AST_NAME) return;
   const AstName* name = called ? lhs->as.call.callee : &lhs->as.name.name;
   const char* foreign = foreign_hint(name);
-  const char* word = called ? NULL : nearest_word(name);
+  const char* word = called ? nearest_call(p, name) : nearest_word(name);
   if (foreign) {
     diag_hint(p->diags, diag, "%s", foreign);
   } else if (word) {
-    diag_hint(p->diags, diag, "did you mean '%s'?", word);
+    parser_hint_word(p, diag, name->span, word);
   } else if (!called && p->tok.kind == TOK_LBRACKET) {
     diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
   } else if (!called && is_naming_word(name)) {

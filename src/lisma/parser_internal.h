@@ -43,10 +43,11 @@ typedef struct Parser {
   Token next;             // the second token of look-ahead
   uint32_t previous_end;  // where the token before `tok` ends
 
-  bool measuring;    // inside of a measure, where `at(x, t)` is a reading
-  bool recovering;   // an error was reported; silence until the next statement
-  bool after_gap;    // a ';' was assumed here: a statement that fails at once is the same mistake
-  uint32_t nesting;  // expressions inside expressions
+  bool measuring;     // inside of a measure, where `at(x, t)` is a reading
+  bool recovering;    // an error was reported; silence until the next statement
+  bool after_gap;     // a ';' was assumed here: a statement that fails at once is the same mistake
+  bool behind_state;  // the statement before is a state without `from`
+  uint32_t nesting;   // expressions inside expressions
   uint32_t block_depth;  // blocks inside blocks
   uint32_t name_count;   // names so far
   bool has_units;        // texts behind numbers, `unit` of variables
@@ -111,6 +112,8 @@ uint32_t parser_primes(Parser* p);
 void parser_mend_reserved(Parser* p);
 
 AstExpr* parser_expr(Parser* p);
+/// The delay of `after`: a number or a name, with factors and divisors.
+AstExpr* parser_delay(Parser* p);
 /// An expression where '=' is mended to '=='.
 AstExpr* parser_condition(Parser* p);
 /// Go on behind an operand that is already read.
@@ -156,7 +159,7 @@ bool parser_include(Parser* p, AstStatement* out);
 bool parser_fmu(Parser* p, AstStatement* out);
 /// `TYPE NAME`: nothing else begins with two names.
 bool parser_at_instance(const Parser* p);
-bool parser_instance(Parser* p, AstStatement* out);
+bool parser_instance(Parser* p, bool behind_state, AstStatement* out);
 /// `connect(a, b)`, which is read like a call; the present token is the ';' behind it.
 bool parser_is_connect(const AstExpr* call);
 bool parser_connect(Parser* p, AstExpr* call, AstStatement* out);
@@ -202,6 +205,12 @@ void parser_note_declared(Parser* p, const AstName* name);
 
 /// What to write instead of a statement that is no equation; `lhs` is what was read of it.
 void parser_hint_statement(Parser* p, Diag* diag, const AstExpr* lhs);
+/// The nearest of some words that a name may be a slip of; NULL for none.
+const char* parser_nearest(Str name, const char* const* words, size_t count);
+/// Make a message one about the word at the beginning of the statement, and name the one meant.
+void parser_hint_word(Parser* p, Diag* diag, Span span, const char* word);
+/// The same as a message of its own.
+void parser_report_word(Parser* p, Span span, const char* word);
 /// Why a statement might not end where it does.
 void parser_hint_end(Parser* p, Diag* diag);
 /// What to write instead of the present token, where an operand was expected.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Functions, parts and what joins them: ports, instances, connections, included files.
+#include "lisma/parser.h"
 #include "lisma/parser_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -43,6 +44,11 @@ static void parse_function_body(Parser* p, AstFunction* function) {
     AstName name = {.number = ++p->name_count};
     AstDefinition local = {.span = p->tok.span};
     if (!parser_expect_word(p, "'return' or a local name", &name.head, &name.span)) break;
+    static const char* const result = "return";
+    const char* word = p->tok.kind != TOK_ASSIGN ? parser_nearest(name.head, &result, 1) : NULL;
+    if (word && parser_fail(p)) {
+      parser_report_word(p, name.span, word);
+    }
     parser_expect_assign(p, "the name");
     local.names.data = ARENA_NEW(p->arena, AstName);
     local.names.data[0] = name;
@@ -160,6 +166,25 @@ static AstNameList parse_quantities(Parser* p, AstNameList before) {
   return before;
 }
 
+/// No quantity of a port; where the word is just misspelt, reading goes on. Whether `across` is.
+static bool report_quantity(Parser* p, const AstPort* port) {
+  static const char* const words[] = {"across", "through"};
+  if (!parser_fail(p)) return false;
+  Str found = parser_describe(p, &p->tok);
+  Diag* diag = diag_add(p->diags, DIAG_E0101, p->tok.span,
+                        "expected 'across' or 'through', found %.*s", STR_ARGS(found));
+  bool written = p->tok.kind == TOK_WORD;
+  const char* word = written ? parser_nearest(parser_token_text(p, &p->tok), words, 2) : NULL;
+  if (!word) {
+    diag_hint(p->diags, diag, "write port %.*s { across v; through i; }",
+              STR_ARGS(port->name.head));
+    return false;
+  }
+  diag_hint(p->diags, diag, "did you mean '%s'?", word);
+  p->recovering = false;
+  return word == words[0];
+}
+
 bool parser_port(Parser* p, AstStatement* out) {
   AstPort* port = ARENA_NEW(p->arena, AstPort);
   parser_advance(p);
@@ -172,12 +197,9 @@ bool parser_port(Parser* p, AstStatement* out) {
   while (!p->recovering && p->tok.kind != TOK_RBRACE) {
     bool across = p->tok.kind == TOK_WORD && p->tok.word == WORD_ACROSS;
     bool through = p->tok.kind == TOK_WORD && p->tok.word == WORD_THROUGH;
-    if (!across && !through && parser_fail(p)) {
-      Str found = parser_describe(p, &p->tok);
-      Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
-                            "expected 'across' or 'through', found %.*s", STR_ARGS(found));
-      diag_hint(p->diags, diag, "write port %.*s { across v; through i; }",
-                STR_ARGS(port->name.head));
+    if (!across && !through) {
+      across = report_quantity(p, port);
+      through = !across && !p->recovering;
     }
     if (p->recovering) return false;
     parser_advance(p);
@@ -247,6 +269,17 @@ static bool parse_instance(Parser* p, const AstName* type, AstInstance* out) {
   return true;
 }
 
+/// `funtion f(x) = 2*x;`: what looks like an argument of a part is none.
+static void hint_argument(Parser* p, const AstName* type) {
+  Str hint = lisma_word_hint(p->arena, type, false);
+  if (hint.length == 0 || p->diags->items.count == 0) return;
+  Diag* diag = &p->diags->items.data[p->diags->items.count - 1];
+  diag->span = type->span;
+  diag->message =
+      str_format(p->diags->arena, "no statement begins with '%.*s'", STR_ARGS(type->head));
+  diag->hint = str_copy(p->diags->arena, hint);
+}
+
 /// Two names in a row that are no instance: something is missing between them.
 static void report_two_names(Parser* p, const AstName* type, Span second) {
   if (!parser_fail(p)) return;
@@ -264,7 +297,7 @@ static void report_two_names(Parser* p, const AstName* type, Span second) {
   parser_hint_statement(p, diag, &lhs);
 }
 
-bool parser_instance(Parser* p, AstStatement* out) {
+bool parser_instance(Parser* p, bool behind_state, AstStatement* out) {
   AstName type = {.span = p->tok.span,
                   .head = parser_token_text(p, &p->tok),
                   .quoted = p->tok.kind == TOK_QUOTED,
@@ -273,9 +306,13 @@ bool parser_instance(Parser* p, AstStatement* out) {
   out->kind = AST_INSTANCE;
   parser_advance(p);
   size_t mark = p->scratch_used;
+  uint32_t errors = p->diags->error_count;
   do {
     AstInstance instance;
-    if (!parse_instance(p, &type, &instance)) break;
+    bool read = parse_instance(p, &type, &instance);
+    if (p->diags->error_count == errors + 1) hint_argument(p, &type);
+    if (!read) break;
+    instance.behind_state = behind_state;
     parser_push(p, &instance, sizeof instance);
   } while (!p->recovering && parser_accept(p, TOK_COMMA));
   PARSER_TAKE(p, mark, AstInstance, out->as.instances);
@@ -283,7 +320,7 @@ bool parser_instance(Parser* p, AstStatement* out) {
   if (!p->recovering && first && p->tok.kind != TOK_SEMICOLON) report_two_names(p, &type, second);
   p->has_parts = true;
   parser_end_statement(p, "the part");
-  return out->as.instances.count > 0;
+  return out->as.instances.count > 0 && p->diags->error_count == errors;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -335,6 +335,20 @@ void parser_check_settings(Parser* p, const AstSettingList* settings, bool shape
   }
 }
 
+/// `experment { end = 1; }`: settings that no variable has, behind a word that is misspelt.
+static bool is_misspelt_block(Parser* p, const AstName* name, const AstSettingList* settings) {
+  static const char* const words[] = {"experiment", "animate", "else"};
+  static const char* const attributes[] = {"nominal", "unit", "select", "inactive"};
+  const char* word =
+      ast_name_is_plain(name) ? parser_nearest(name->head, words, SLT_COUNT(words)) : NULL;
+  if (!word || settings->count == 0) return false;
+  for (size_t i = 0; i < SLT_COUNT(attributes); i++) {
+    if (str_equal(settings->data[0].key, str_from_c(attributes[i]))) return false;
+  }
+  parser_report_word(p, name->span, word);
+  return true;
+}
+
 static bool parse_attributes(Parser* p, const AstName* name, uint32_t begin, AstStatement* out) {
   bool experiment = ast_name_is_word(name, STR_LIT("experiment"));
   bool drawing = ast_name_is_word(name, STR_LIT("animate"));
@@ -342,6 +356,9 @@ static bool parse_attributes(Parser* p, const AstName* name, uint32_t begin, Ast
   bool named = out->kind == AST_ATTRIBUTES;
   if (named) out->as.attributes.name = *name;
   out->as.attributes.settings = parser_settings(p);
+  if (named && !p->recovering && is_misspelt_block(p, name, &out->as.attributes.settings)) {
+    return false;
+  }
   parser_check_settings(p, &out->as.attributes.settings, drawing);
   for (uint32_t i = 0; named && i < out->as.attributes.settings.count; i++) {
     Str key = out->as.attributes.settings.data[i].key;
@@ -587,6 +604,8 @@ static bool parse_stray(Parser* p) {
 bool parser_statement(Parser* p, BlockFrame* frame, AstStatement* out) {
   uint32_t begin = p->tok.span.begin;
   bool keep = false;
+  bool behind_state = p->behind_state;
+  p->behind_state = false;
   if (is_keyword_variable(p)) parser_mend_reserved(p);
   if (token_is_reserved(&p->tok)) p->after_gap = false;
   switch ((int)p->tok.kind) {
@@ -601,7 +620,7 @@ bool parser_statement(Parser* p, BlockFrame* frame, AstStatement* out) {
   case TOK_FROM: keep = parse_stray(p); break;
   default:
     if (parser_at_instance(p)) {
-      keep = parser_instance(p, out);
+      keep = parser_instance(p, behind_state, out);
     } else if (!parse_word_statement(p, frame, out, &keep)) {
       keep = parse_expression_statement(p, frame, out);
     }

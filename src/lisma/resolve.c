@@ -165,6 +165,15 @@ static void index_set_child(Lower* l, uint32_t node, uint32_t value, uint32_t ch
 static bool subscript_value(Lower* l, const AstExpr* expr, uint32_t* value) {
   double number = 0.0;
   const char* what = "an index";
+  if (lower_is_condition(expr)) {
+    Diag* diag =
+        lower_report(l, DIAG_E0301, expr->span,
+                     "'[' directly behind a name begins an index, and this is a condition");
+    diag_hint(l->diags, diag,
+              "a condition stands behind a space, or behind 'unilateral', 'bilateral', 'ordinary', "
+              "'shortliving' or 'noEvent'");
+    return false;
+  }
   if (!resolve_eval_place(l, expr, what, DIAG_E0208, &number, NULL)) return false;
   if (number < 0.0) {
     Str text = lower_number_text(l, number);

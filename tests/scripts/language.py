@@ -121,6 +121,9 @@ VALUES = {
         "y = delay(x, tau, 3); x' = 1; x(t0) = 0; tau = 1 + time/4; part P { z = delay(w, lag, 3); w' = 2; w(t0) = 0; lag = 1 + time/4; }"
         "P p, r[2];", 4, {"y": 2, "p.z": 4, "r[2].z": 4}),
     # ---- events ----
+    "delays of a loop": ("x' = 1; x(t0) = 0; const d = 2; for i = 1:3 { n[i](t0) = 0; after i*0.5 [x > 1] { set n[i] = time; } }"
+                         "m(t0) = 0; after d/4*(1 + 1) bilateral[x > 1] { set m = 7; } k(t0) = 0; after 1/i0 [x > 1] { set k = time; } i0(t0) = 4;",
+                         4, {"n1": 1.5, "n2": 2, "n3": 2.5, "m": 7, "k": 1.25}),
     "every, so often": ("const P = 0.5; n(t0) = 0; every P repeat 3 { set n = n + 1; } m(t0) = 0; every 2*P { set m = m + 1; }" + STILL,
                         5.1, {"n": 3, "m": 6}),
 }
@@ -161,6 +164,8 @@ MISTAKES = [
     ("its parts", "part P { Q q; } part Q { P p; } " + STILL, "E0218", "contains itself"),
     ("a function that nothing calls", "function f(x) = x*g2(x - 1); function g2(x) = f(x); " + STILL, "E0219", "calls itself"),
     ("a local name that nothing reads", "function f(x) { u = missing + x; return x; } y = f(1); " + STILL, "E0203", "'missing'"),
+    ("a condition read as an index", "x' = 1; state s unilaterl[x > 1] {} from init;", "E0301", "'unilateral'"),
+    ("from, misspelt", "x' = 1; x(t0) = 0; state s [x > 1] {} form init;", "E0215", "did you mean 'from'?"),
     ("a delay below 0", "const d = -1; x' = 1; x(t0) = 0; after d [x > 1] { set n = 1; } n(t0) = 0;", "E0410", "at least 0"),
     ("a derivative of nothing", "last(t0) = nan; x' = last; x(t0) = 0;", "E0802", "derivative of 'x'"),
     ("a port with an index", PORT + "Q q, a; connect(q.p[1], a.p);", "E0216", "'p' is no array"),
