@@ -84,13 +84,17 @@ static void find_place(Lower* l, uint32_t offset, uint32_t* line, uint32_t* colu
   *column = l->names.place_column;
 }
 
-/// The name in `text` with the loop indices in force and, when it is taken, a number behind it.
-static uint32_t free_name(Lower* l, TextBuffer* text) {
+/// The name in `text` with the loop indices in force behind the first `given` of them and, when it
+/// is taken, a number behind it.
+static uint32_t free_name(Lower* l, TextBuffer* text, uint32_t given) {
+  uint32_t base = l->names.binding_base;
+  l->names.binding_base += given;
   if (l->names.bindings.count > l->names.binding_base) {
     text_append_char(text, '[');
     append_bindings(l, text, ",", "=");
     text_append_char(text, ']');
   }
+  l->names.binding_base = base;
   uint32_t known = l->m->names.names.count;
   uint32_t name = names_intern(&l->m->names, text_str(text));
   if (name >= known) return name;
@@ -107,17 +111,23 @@ uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
   TextBuffer* text = &l->names.text;
   text->length = 0;
   text_append_format(text, "%s@%u:%u", prefix, line, column);
-  return free_name(l, text);
+  return free_name(l, text, 0);
 }
 
 uint32_t lower_line_name(Lower* l, const char* prefix, Span span) {
   uint32_t line = 0;
   uint32_t column = 0;
   find_place(l, span.begin, &line, &column);
+  const AstInstance* part = l->functions.instance;
+  Str owner = part && !part->tried ? lower_name(l, resolve_name(l, &part->name)) : STR_LIT("");
+  uint32_t indices = 0;  // of the part itself
+  for (uint32_t i = 0; owner.length && i < part->name.indices.count; i++) {
+    indices += part->name.indices.data[i].subscripts.count;
+  }
   TextBuffer* text = &l->names.text;
   text->length = 0;
-  text_append_format(text, "%s:%u", prefix, line);
-  return free_name(l, text);
+  text_append_format(text, "%.*s%s%s:%u", STR_ARGS(owner), owner.length ? "." : "", prefix, line);
+  return free_name(l, text, indices);
 }
 
 bool lower_enter(Lower* l, Span span) {
@@ -162,6 +172,7 @@ static void init_maps(Lower* l) {
   l->walk.refused = empty;
   l->names.place_names = empty;
   l->terms.starts = empty;
+  l->terms.relation_texts = empty;
   l->functions.prelude = empty;
   l->functions.logical = empty;
   l->functions.results = empty;

@@ -453,6 +453,7 @@ typedef struct LowerTerms {
   SharedTable shared_atoms;
   SharedTable switches;
   SharedTable cells;
+  Map relation_texts;           // address of a relation in a part -> name id of its text
   BASE_VEC(TableCells) tables;  // by data index
   BASE_VEC(FixedEdit) fixed_edits;
   Map starts;  // (variable, order) -> index + 1 in starts; derivatives only

@@ -3,6 +3,7 @@
 // Conditions. Where events are located every relation becomes an atom of its own; elsewhere it is
 // a plain comparison inside the term. What depends only on loop indices, numbers and constants
 // compared with an index is decided here, so that `if (i == 1)` can guard the ends of a chain.
+#include "lisma/ast_print.h"
 #include "lisma/lower.h"
 
 bool lower_is_condition(const AstExpr* expr) {
@@ -322,6 +323,29 @@ static Str negated_text(Lower* l, Str text, Span span) {
   return str_format(l->arena, "not (%.*s)", STR_ARGS(text));
 }
 
+/// How a relation of a part reads from outside: with the names that the model has for its members.
+static Str text_of_part(Lower* l, const AstExpr* expr) {
+  const AstInstance* part = l->functions.instance;
+  if (!part || part->tried) return STR_LIT("");
+  uint64_t key = (uint64_t)(uintptr_t)expr;
+  uint32_t known = map_get(&l->terms.relation_texts, key, 0);
+  if (known) return lower_name(l, known);
+  TextBuffer printed = {.arena = l->scratch};
+  TextBuffer out = {.arena = l->scratch};
+  ast_print_expr(&printed, expr);
+  Str all = text_str(&printed);
+  for (uint32_t i = 0; i < all.length; i++) {
+    // members are names in backquotes, and loops of parts have a number behind their index
+    bool tag = all.data[i] == '#';
+    while (tag && i + 1 < all.length && all.data[i + 1] >= '0' && all.data[i + 1] <= '9')
+      i++;
+    if (!tag && all.data[i] != '`') text_append_char(&out, all.data[i]);
+  }
+  uint32_t text = names_intern(&l->m->names, text_str(&out));
+  map_set(&l->terms.relation_texts, key, 0, text);
+  return lower_name(l, text);
+}
+
 /// A relation as an atom with a term of its own.
 static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   const AstLinkList* links = &expr->as.chain.links;
@@ -347,7 +371,11 @@ static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
 
   if (op == IR_NE) style.bipolar = true;
   Span span = {links->data[0].operand->span.begin, links->data[1].operand->span.end};
-  if (style.text.length) span = expr->span;
+  if (style.text.length) {
+    span = expr->span;
+  } else {
+    style.text = text_of_part(l, expr);
+  }
   if (style.negated) style.text = negated_text(l, style.text, span);
   uint32_t atom = lower_add_atom(l, term, relation, style, span);
   ExprId e = lower_leaf(l, (IrLeaf){.id = atom, .kind = IR_LEAF_ATOM});

@@ -35,7 +35,10 @@ static const ModelTerm* optional_term(ModelBuild* build, IrTerm term) {
 static Str atom_text(ModelBuild* build, const IrAtom* atom, const ModelAtom* before) {
   const Source* source = build->ir->source;
   Span span = atom->span;
-  if (atom->text.length) return str_copy(&build->arena, atom->text);
+  if (atom->text.length) {
+    bool same = before && str_equal(before->written->text, atom->text);
+    return same ? before->written->text : str_copy(&build->arena, atom->text);
+  }
   if (source && span.begin < span.end && span.end <= source->text.length) {
     // instances of a loop have one text
     const ModelAtomText* last = before ? before->written : NULL;

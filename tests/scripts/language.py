@@ -256,6 +256,16 @@ class Language(unittest.TestCase):
             self.assertIn(os.path.join(other, "x", "w.lisma") + ":1:", errors)
             self.assertAlmostEqual(self.end_of(text + "v.open = 1;", ["q"], "--include", other, "--until", "1")[0], 8, places=9)
 
+    def test_conditions_of_parts(self):
+        """What happens in a part is told with the names that the model has for it."""
+        path = self.write("m.lisma", "part T { x' = 1; x(t0) = 0; state s [x > 1] {} from init; n(t0) = 0; after 1 [x > 2] { set n = 1; } }"
+                                     "part Q { T t; } T a, r[2]; Q q;")
+        status, out, errors = saltus_run.command("explain", "--run", path, "--until", "4")
+        self.assertEqual(status, 0, errors)
+        for words in ("because a.x > 1 now", "r[2]: init -> s, because r[i].x > 1 now", "because q.t.x > 1 now", "q.t.after:1: idle -> waiting",
+                      "r[1].after:1: waiting -> fired"):
+            self.assertIn(words, out)
+
     def test_settings(self):
         text = "const k = 1; y = k;" + STILL
         for setting, value in SETTINGS:
