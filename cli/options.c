@@ -387,8 +387,11 @@ bool option_time(const char* option, const char* text, double* out) {
   for (size_t i = 0; letters && i < sizeof units / sizeof *units; i++) {
     if (strcmp(text + length - letters, units[i].unit) != 0) continue;
     char number[64] = "";
-    if (length - letters >= sizeof number) break;
-    memcpy(number, text, length - letters);
+    size_t digits = length - letters;
+    while (digits > 0 && text[digits - 1] == ' ')
+      digits--;
+    if (digits >= sizeof number) break;
+    memcpy(number, text, digits);
     if (!cli_read_number(number, out)) break;
     *out *= units[i].seconds;
     return true;

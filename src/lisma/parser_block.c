@@ -300,8 +300,10 @@ bool parser_state(Parser* p, const BlockFrame* frame, AstStatement* out) {
     bool priority = p->tok.kind == TOK_WORD && p->tok.word == WORD_PRIORITY;
     if (!hint_clause(p, diag)) {
       diag_hint(p->diags, diag,
-                priority ? "behind 'priority' stands a number, or 'random'"
-                         : "write state NAME [guard] { ... } from A, B;");
+                priority
+                    ? "behind 'priority' stands a number without a sign, or 'random'; the default "
+                      "is 0, so give the others more"
+                    : "write state NAME [guard] { ... } from A, B;");
     }
   }
   if (p->recovering) parser_seek_block(p);
