@@ -92,6 +92,8 @@ void lsp_clear(LspServer* server);
 
 // ---- lsp_document.c -----------------------------------------------------------------------------
 
+/// "/models/my ball.lisma" from "file:///models/my%20ball.lisma"; free() it. NULL without memory.
+char* lsp_path_of(const char* uri);
 /// NULL without memory. Free with document_free().
 Document* document_open(const char* uri, const char* text, size_t length, bool wide);
 void document_free(Document* document);

@@ -16,8 +16,7 @@ static char* copy_bytes(const char* data, size_t length) {
   return out;
 }
 
-/// "/models/my ball.lisma" from "file:///models/my%20ball.lisma".
-static char* path_of(const char* uri) {
+char* lsp_path_of(const char* uri) {
   if (strncmp(uri, "file://", 7) != 0) return copy_bytes(uri, strlen(uri));
   const char* at = uri + 7;
   while (*at && *at != '/')
@@ -41,7 +40,7 @@ Document* document_open(const char* uri, const char* text, size_t length, bool w
   Document* document = calloc(1, sizeof *document);
   if (!document) return NULL;
   document->uri = copy_bytes(uri, strlen(uri));
-  document->path = path_of(uri);
+  document->path = lsp_path_of(uri);
   document->text = copy_bytes(text, length);
   document->length = length;
   document->wide = wide;

@@ -75,7 +75,9 @@ static bool keep_message(void* user, const Text* body) {
 static void take_editor_message(Page* page, const Json* json) {
   const JsonNode* params = json_member(json, &json->nodes[0], "params");
   const char* uri = json_text(json_member(json, json_member(json, params, "textDocument"), "uri"));
-  if (uri) page_set_base(page, uri);
+  char* path = uri ? lsp_path_of(uri) : NULL;
+  if (path) page_set_base(page, path[0] == '/' ? path + 1 : path);
+  free(path);
   text_put_format(&page->reply->json, "[");
   lsp_take_json(&page->lsp, json);
   text_put_format(&page->reply->json, "]");

@@ -12,8 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SAMPLES    1000u
-#define MS_MAX     20000.0  // a run that takes longer is for the command line
+#define MS_MAX     50000.0  // a run that takes longer is for the command line
 #define PANELS_MAX 20
 
 /// What is made while the run goes on.
@@ -62,32 +61,45 @@ static bool read_changes(Replay* replay, const Json* json, const JsonNode* list)
   return true;
 }
 
-static double start_of(const SltModel* model) {
-  double start = slt_model_experiment(model).start;
-  return isnan(start) ? 0.0 : start;
+static double start_of(const SltExperiment* experiment) {
+  return isnan(experiment->start) ? 0.0 : experiment->start;
 }
 
-static SltStatus create(Page* page, Export* e, const Json* json, const JsonNode* request,
-                        double end) {
+/// Rows and columns as `saltus run` chooses them; a picture of the page's charts may need any of
+/// them.
+static SltRecorderOptions recorder_of(const SltExperiment* experiment, const char* as, double span,
+                                      bool replays, Text* out) {
+  SltRecorderOptions recorder = slt_recorder_options();
+  bool mat = strcmp(as, "mat") == 0;
+  if (strcmp(as, "svg") != 0 && experiment->out_count > 0) {
+    recorder.names = experiment->out;
+    recorder.name_count = experiment->out_count;
+  }
+  recorder.every = experiment->every;
+  // a run in pieces has one grid
+  if (replays && isnan(recorder.every) && span > 0.0) recorder.every = span / recorder.samples;
+  recorder.keep = strcmp(as, "svg") == 0 || strcmp(as, "report") == 0;
+  if (!recorder.keep) recorder.rows = (SltWriter){text_keep, out};
+  if (mat) recorder.format = SLT_FORMAT_MAT;
+  return recorder;
+}
+
+static SltStatus create(Page* page, Export* e, const char* as, const Json* json,
+                        const JsonNode* request, double end, Text* out) {
+  SltExperiment experiment = slt_model_experiment(page->model);
   SltSimOptions options = slt_sim_options();
   SltStatus status = slt_sim_create(page->model, &options, &e->sim);
   const JsonNode* set = json_member(json, request, "set");
   for (const JsonNode* m = json_first(json, set); m && status >= 0; m = json_next(json, m)) {
     if (m->key && m->kind == JSON_NUMBER) status = slt_sim_set_constant(e->sim, m->key, m->number);
   }
-  SltRecorderOptions recorder = slt_recorder_options();
-  recorder.keep = true;
-  recorder.every = (end - start_of(page->model)) / SAMPLES;
-  if (status >= 0) status = slt_recorder_create(e->sim, &recorder, &e->recorder, NULL);
   if (status >= 0 && !read_changes(&e->replay, json, json_member(json, request, "changes"))) {
     status = SLT_ERR_NOMEM;
   }
+  SltRecorderOptions recorder =
+      recorder_of(&experiment, as, end - start_of(&experiment), e->replay.count > 0, out);
+  if (status >= 0) status = slt_recorder_create(e->sim, &recorder, &e->recorder, NULL);
   return status;
-}
-
-/// The rows in a form of the library.
-static SltStatus write_table(const Export* e, SltFormatId format, Text* out) {
-  return slt_table_write(slt_recorder_table(e->recorder), format, (SltWriter){text_keep, out});
 }
 
 static SltStatus write_figure(const Export* e, const Json* json, const JsonNode* request,
@@ -150,8 +162,8 @@ static SltStatus write_report(Page* page, Export* e, const Json* json, const Jso
 
 static SltStatus write_as(Page* page, Export* e, const char* as, const Json* json,
                           const JsonNode* request, SltStatus ended, Text* out) {
-  if (strcmp(as, "csv") == 0) return write_table(e, SLT_FORMAT_CSV, out);
-  if (strcmp(as, "mat") == 0) return write_table(e, SLT_FORMAT_MAT, out);
+  bool rows = strcmp(as, "csv") == 0 || strcmp(as, "mat") == 0;
+  if (rows) return SLT_OK;  // they were written while the run went on
   if (strcmp(as, "svg") == 0) return write_figure(e, json, request, out);
   if (strcmp(as, "report") == 0) return write_report(page, e, json, request, ended, out);
   return SLT_ERR_UNSUPPORTED;
@@ -181,7 +193,7 @@ void page_export(Page* page, const Json* json, const JsonNode* request) {
   Export e = {.begun = wall_clock()};
   e.deadline = e.begun + 1e-3 * MS_MAX;
   Text out = {0};
-  SltStatus status = create(page, &e, json, request, end);
+  SltStatus status = create(page, &e, as, json, request, end, &out);
   if (status >= 0 && strcmp(as, "report") == 0) {
     const CliFigure settings = {0};
     SltFigure* figure = figure_make(&settings, &experiment, NULL);
@@ -194,8 +206,8 @@ void page_export(Page* page, const Json* json, const JsonNode* request) {
     slt_recorder_on_event(e.recorder, on_event, &e);
     slt_sim_on_step(e.sim, on_step, &e);
     ended = replay_run(&e.replay, e.sim, e.recorder, end);
-    slt_recorder_finish(e.recorder);
-    status = write_as(page, &e, as, json, request, ended, &out);
+    status = slt_recorder_finish(e.recorder);
+    if (status >= 0) status = write_as(page, &e, as, json, request, ended, &out);
   }
   if (e.late) {
     page_refuse(page->reply, "the run takes too long to be written from here");

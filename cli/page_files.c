@@ -80,8 +80,6 @@ char* page_path_below(const char* folder, const char* path, bool creates) {
 }
 
 void page_set_base(Page* page, const char* path) {
-  static const char scheme[] = "file:///";
-  if (strncmp(path, scheme, sizeof scheme - 1) == 0) path += sizeof scheme - 1;
   const char* slash = strrchr(path, '/');
   size_t length = slash ? (size_t)(slash - path) + 1 : 0;
   char* base = malloc(length + 1);

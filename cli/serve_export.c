@@ -85,9 +85,10 @@ int serve_export(const char* folder, const char* to) {
   if (good && !out.failed && !path.failed) {
     status = output_replace(path.data, out.data, out.length);
     if (status == CLI_DONE) cli_print(stdout, "%s: the workbench in one file\n", path.data);
-    if (status == CLI_DONE && left > 0)
+    if (status == CLI_DONE && left > 0) {
       cli_hint("%u files or folders of %s are not in it: too many, too large, or not readable",
                left, folder);
+    }
   } else {
     cli_error("out of memory");
   }

@@ -22,6 +22,7 @@ import { Runs } from "./runs";
 import { EventRecord, Listener, Model, Run, Session, Values } from "./session";
 import { Store } from "./store";
 import { Structure } from "./structure";
+import { say } from "./words";
 
 export abstract class Desk extends Board implements Listener, LookingHost {
   protected readonly session: Session;
@@ -64,6 +65,7 @@ export abstract class Desk extends Board implements Listener, LookingHost {
   abstract onModel(model: Model | null, messages: { severity: string; line: number; text: string }[]): void;
   abstract onTrouble(text: string): void;
   protected abstract showStatus(): void;
+  abstract toast(text: string): void;
   /** Let the user choose a slider, a switch or a gauge. */
   protected abstract addControl(): void;
 
@@ -86,6 +88,18 @@ export abstract class Desk extends Board implements Listener, LookingHost {
     this.panels.current.runChanged?.(run, another);
     this.looking.changed();
     if (!run.unfinished) this.refineSoon();
+  }
+
+  onNotice(text: string): void {
+    this.toast(say(text));
+  }
+
+  /** The model that is open has no run: nothing of the one before it stays in sight. */
+  protected showNothing(): void {
+    byId("stage").hidden = true;
+    this.placeCharts();
+    this.events.show(null, true);
+    this.panels.show();
   }
 
   onKept(run: Run): void {
@@ -182,14 +196,16 @@ export abstract class Desk extends Board implements Listener, LookingHost {
 
   /** Take back, or make again, what was set, shown and kept. */
   protected travel(to: Look | null): void {
-    if (!to || !this.run) return;
-    const reruns = JSON.stringify([to.set, to.until]) !== JSON.stringify([this.session.set, this.session.until]);
+    const run = this.run;
+    if (!to || !run) return;
+    const reruns = JSON.stringify([to.set, to.until, to.changes]) !== JSON.stringify([this.session.set, this.session.until, run.changes]);
     this.kept = [...to.kept];
     this.charts = to.charts.map((c) => this.restoreChart(c));
     this.session.set = { ...to.set };
     this.session.until = to.until;
     this.placeCharts();
-    if (reruns) this.restart();
+    // a run that stands somewhere stands there again
+    if (reruns) void this.session.replay(to.changes, run.live && run.unfinished ? run.t : null);
     if (this.panels.name === "runs") this.panels.show();
   }
 

@@ -5,6 +5,7 @@
 import { make, short } from "./dom";
 import { EventRecord, Run } from "./session";
 import { tell } from "./story";
+import { GALLERY_FOLDER } from "./store";
 import { say } from "./words";
 
 const HEIGHT = 24;
@@ -75,9 +76,9 @@ export class EventList {
     this.scroll.setAttribute("aria-label", say("Events"));
   }
 
-  show(run: Run, fresh: boolean): void {
+  show(run: Run | null, fresh: boolean): void {
     this.run = run;
-    if (fresh || run.events.length < this.counted) {
+    if (fresh || !run || run.events.length < this.counted) {
       this.selected = -1;
       this.refilter();
       this.explain();
@@ -128,7 +129,8 @@ export class EventList {
     for (let i = first; i < last; i++) rows.push(this.row(i, i * HEIGHT + offset));
     this.room.replaceChildren(...rows);
     if (this.shown.length === 0 && this.run) {
-      this.room.append(make("p", { class: "empty" }, this.run.unfinished ? "…" : say(this.run.events.length ? "No event matches." : "The run has no events.")));
+      const none = this.run.unfinished ? "No events so far." : "The run has no events.";
+      this.room.append(make("p", { class: "empty" }, say(this.filter.value.trim() ? "No event matches." : none)));
     }
   }
 
@@ -182,7 +184,7 @@ export class EventList {
     const run = this.run;
     const event = run?.events[this.selected];
     if (!run || !event) {
-      const text = run?.failure ? run.failure.text : "";
+      const text = run?.failure ? run.failure.text.replace(GALLERY_FOLDER, "") : "";
       this.explanation.replaceChildren(text ? make("pre", {}, text) : make("p", { class: "empty" }, say("Run the model to see its events.")));
       this.explanation.hidden = !text && Boolean(run);
       return;

@@ -32,7 +32,7 @@ export class Exporter {
     const base = file.replace(/\.(lisma|rules\.md)$/, "");
     const lines = (items: object[]): string => items.map((item) => JSON.stringify(item)).join("\n") + "\n";
     const choices: [string, () => unknown][] = [
-      ["Rows (CSV)", () => download(`${base}.csv`, csvOf(run), "text/csv")],
+      ["Rows (CSV)", () => this.written(`${base}.csv`, "csv", "text/csv")],
       ["Rows (MAT)", () => this.written(`${base}.mat`, "mat", "application/octet-stream")],
       ["Events (JSON lines)", () => download(`${base}.jsonl`, lines(run.events), "application/jsonl")],
       ["Picture (SVG)", () => this.written(`${base}.svg`, "svg", "image/svg+xml")],
@@ -57,7 +57,7 @@ export class Exporter {
       const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, json.bytes as number);
       download(name, bytes.slice(), type);
     } catch (error) {
-      this.host.toast(error instanceof Error ? error.message : String(error));
+      this.host.toast(error instanceof Error ? say(error.message) : String(error));
     }
   }
 
@@ -78,16 +78,4 @@ export class Exporter {
     }
     whole.toBlob((blob) => blob && download(name, blob, "image/png"));
   }
-}
-
-function csvOf(run: Run): string {
-  const quote = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const names = run.quantities.map((q) => q.name);
-  const places = names.map((name) => run.column(name));
-  const lines = [["time", ...names].map(quote).join(",")];
-  for (let i = 0; i < run.rows.length; i++) {
-    const cells = places.map((c) => run.rows.columns[c].values[i]);
-    lines.push([run.rows.time.values[i], ...cells].map((v) => (Number.isNaN(v) ? "" : String(v))).join(","));
-  }
-  return lines.join("\n") + "\n";
 }

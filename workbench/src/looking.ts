@@ -43,7 +43,7 @@ export interface LookingHost {
 }
 
 export class Looking {
-  private readonly history = new History<Look>((l) => JSON.stringify([l.set, l.until, l.charts, l.kept.map(settingsOf)]));
+  private readonly history = new History<Look>((l) => JSON.stringify([l.set, l.until, l.changes, l.charts, l.kept.map(settingsOf)]));
 
   constructor(private readonly store: Store, private readonly host: LookingHost) {}
 

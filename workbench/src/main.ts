@@ -11,6 +11,7 @@ const workbench = new Workbench();
   look: () => workbench.look(),
   zoom: (from: number, to: number) => workbench.zoom({ from, to }),
   frame: () => workbench.drawNow(),
+  waitAt: (events: number) => workbench.run && (workbench.run.waitsAt = events),
   places: (name: string) => workbench.shownCharts.find((c) => c.names.includes(name))?.places(name),
 };
 void workbench.begin();

@@ -105,6 +105,7 @@ export class Run {
   detail: { from: number; to: number; rows: Rows } | null = null; // rows closer to each other, where one looks
   wall = 0;
   live = false; // values changed now take effect now
+  waitsAt = EVENTS_PAUSE; // number of events
 
   until: number | null = null; // what it was asked for; null: the model's end
 
@@ -170,12 +171,15 @@ export interface Listener {
   onBusy(busy: boolean): void;
   /** A run that was kept before is there again. */
   onKept(run: Run): void;
+  /** Words about what happens. */
+  onNotice(text: string): void;
   onTrouble(text: string): void;
 }
 
 const SLICE = 40; // ms
 const AUTOMATA = 32; // that have columns
 const FIRST_SLICE = 30;
+const EVENTS_PAUSE = 200_000; // events after which a run waits: a browser has room for some millions
 const KEPT_MS = 3000; // for all runs that are made anew
 
 export class Session {
@@ -385,7 +389,17 @@ export class Session {
     this.run = run;
     run.wall = performance.now() - begun;
     this.listener.onRun(run, true);
-    while (!standing && run.unfinished && turn === this.turn) await this.more(run, { ms: SLICE }, begun);
+    while (!standing && run.unfinished && turn === this.turn && !this.waits(run)) await this.more(run, { ms: SLICE }, begun);
+    if (!standing && run.live && run === this.run) this.listener.onRun(run, false);
+  }
+
+  /** Whether a run has so many events that somebody has to say that it goes on. */
+  private waits(run: Run): boolean {
+    if (run.events.length < run.waitsAt) return false;
+    run.waitsAt = run.events.length + EVENTS_PAUSE;
+    run.live = true;
+    this.listener.onNotice("The run waits: it has very many events. It can be continued.");
+    return true;
   }
 
   private async more(run: Run, how: object, begun?: number): Promise<void> {
@@ -401,10 +415,15 @@ export class Session {
     return this.next(() => this.begin(false));
   }
 
-  /** The same run once more, with what was changed in it. */
-  replay(changes: Change[]): Promise<void> {
+  /** The same run once more, with what was changed in it; to its end, or to a time where it stands. */
+  replay(changes: Change[], to: number | null = null): Promise<void> {
     this.playing = false;
-    return this.next(() => this.begin(false, changes));
+    return this.next(async () => {
+      await this.begin(to !== null, changes);
+      const turn = this.turn;
+      const run = this.run;
+      while (to !== null && run?.unfinished && run.t < to && turn === this.turn) await this.more(run, { ms: SLICE, to });
+    });
   }
 
   /** At the pace of the clock, from where the run stands, or from the start. */
@@ -417,7 +436,7 @@ export class Session {
       this.playing = true;
       const from = run.t;
       const begun = performance.now();
-      while (run.unfinished && turn === this.turn) {
+      while (run.unfinished && turn === this.turn && !this.waits(run)) {
         // as fast as it goes: no time is asked for
         const to = this.speed === Infinity ? {} : { to: Math.max(from + ((performance.now() - begun) / 1000) * this.speed, run.t) };
         await this.more(run, { ms: SLICE, ...to });

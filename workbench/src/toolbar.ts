@@ -116,6 +116,8 @@ export class Toolbar {
     const seen = run.events.filter((e) => e.n === 0 && e.kind !== "initial").length;
     const parts = [say(state), count(seen, "event")]; // the time stands beside it
     if (!run.unfinished && !run.live) parts.push(`${run.wall < 10 ? run.wall.toFixed(1) : Math.round(run.wall)} ms`);
-    this.tell(parts.join(" · "), run.state === "failed", run.failure?.text ?? "");
+    const why = /error\[\w+\]: (.*)/.exec(run.failure?.text ?? ""); // its first sentence; all of it stands beside the events
+    if (why) parts.push(why[1]);
+    this.tell(parts.join(" · "), run.state === "failed", why ? why[1] : "");
   }
 }

@@ -101,6 +101,8 @@ const russian: Record<string, string> = {
   "which file?": "какой файл?",
   "there is nothing here": "здесь ничего нет",
   "Not saved": "Не сохранено",
+  "No events so far.": "Событий пока нет.",
+  "The run waits: it has very many events. It can be continued.": "Прогон остановлен: в нём очень много событий. Его можно продолжить.",
   discard: "отбросить",
   "name of the model": "имя модели",
   "line": "строка",

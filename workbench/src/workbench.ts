@@ -188,6 +188,7 @@ export class Workbench extends Desk {
     this.refusal = model ? "" : (messages.find((m) => m.severity === "error")?.text.split("\n")[0] ?? say("failed"));
     if (!model) {
       this.wanted = this.remembered = null;
+      if (!this.run) this.showNothing();
       this.showStatus();
       return;
     }

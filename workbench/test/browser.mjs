@@ -341,7 +341,14 @@ const tests = {
     await page.click("#models-button");
     await page.click("#models .item >> text=gallery/ball.lisma");
     await bench.until((look) => Math.round(look.last.mine) === 3);
-    for (const name of [...Object.keys(files), "foreign.lisma", "gallery"]) rmSync(file(name), { recursive: true });
+    // files that are included from a folder whose name an address writes in other letters
+    mkdirSync(file("мои модели"));
+    writeFileSync(file("мои модели/part.lisma"), "const part = 4;\n");
+    writeFileSync(file("мои модели/whole.lisma"), 'include "part.lisma";\nx\' = part; x(t0) = 0;\nexperiment { end = 1; }\n');
+    await bench.open("мои модели/whole.lisma");
+    await page.waitForTimeout(500);
+    assert.deepEqual((await bench.look()).messages, []);
+    for (const name of [...Object.keys(files), "foreign.lisma", "gallery", "мои модели"]) rmSync(file(name), { recursive: true });
   },
 
   async what_is_not_saved_is_found_again(bench) {
@@ -723,7 +730,58 @@ experiment { end = 3; }
     assert.deepEqual(back.last, first.last);
     for (let i = 0; i < 3; i++) await key("Control+y");
     await bench.until((look) => look.constants.k === 0.72 && look.kept === 1 && look.charts.length === first.charts.length - 1);
+    // so can what was changed on the way, in a run that stands there and in one that is over
+    await bench.open("stick_slip.lisma");
+    await bench.page.fill("#at", "7.5");
+    await bench.page.press("#at", "Enter");
+    const standing = await bench.until((look) => look.t === 7.5);
+    await noted();
+    await bench.slide("vb", 0.7);
+    await bench.until((look) => look.changes.length === 1);
+    await noted();
+    await key("Control+z");
+    assert.deepEqual((await bench.until((look) => look.changes.length === 0 && look.t === 7.5)).last, standing.last);
+    await key("Control+y");
+    await bench.until((look) => look.changes.length === 1 && look.t === 7.5);
+    await bench.page.selectOption("#speed", "Infinity");
+    await bench.page.click("#live");
+    const over = await bench.until((look) => look.state === "done");
+    await noted();
+    await bench.slide("Fd", 0.6);
+    await bench.until((look) => look.changes.length === 0 && look.state === "done");
+    await noted();
+    await key("Control+z");
+    assert.deepEqual((await bench.until((look) => look.changes.length === 1 && look.state === "done")).last, over.last);
     await bench.page.evaluate(() => localStorage.clear());
+  },
+
+  async a_model_without_a_run_shows_none(bench) {
+    const { page } = bench;
+    await page.click("#models-button");
+    await page.click("text=New rule tables");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#tables [data-add=rules]");
+    await page.waitForSelector("#messages .error");
+    await page.waitForFunction(() => document.querySelectorAll(".chart, .event, #variables .chip").length === 0);
+    assert.ok(await page.locator("#stage").isHidden());
+    await page.evaluate(() => localStorage.clear());
+  },
+
+  async a_run_that_fails_or_swells_says_so(bench) {
+    const { page } = bench;
+    await bench.write("x' = 1/(1 - time); x(t0) = 0;\nexperiment { end = 3; }\n");
+    await bench.until((look) => look.state === "failed");
+    assert.match(await page.textContent("#status"), /failed.*step size/);
+    assert.match(await page.textContent(".event-list"), /The run has no events/);
+    await bench.write("n(t0) = 0; every 1e-6 { set n = n + 1; }\nexperiment { end = 100; }\n");
+    await bench.until((look) => look.state === "running" && look.events.length > 10);
+    await page.evaluate(() => window.saltus.waitAt(100));
+    await page.waitForSelector("#toast:not([hidden]):has-text('very many events')");
+    const waits = await bench.look();
+    await page.waitForTimeout(200);
+    assert.equal((await bench.look()).t, waits.t);
+    assert.match(await page.textContent("#status"), /paused/);
+    await page.evaluate(() => localStorage.clear());
   },
 
   async stands_at_any_time(bench) {
@@ -767,7 +825,29 @@ experiment { end = 3; }
       const [file] = await Promise.all([bench.page.waitForEvent("download"), bench.page.click(`dialog >> text="${label}"`)]);
       return readFileSync(await file.path());
     };
-    assert.match((await save("Rows (CSV)")).toString(), /^time,y,v,bounces\n0,10,0,0\n/);
+    const written = (model, ...options) => {
+      const folder = mkdtempSync(join(tmpdir(), "saltus-rows-"));
+      execFileSync(program, ["run", join(root, "models", model), "-o", join(folder, "rows.csv"), "--quiet", ...options], { stdio: "ignore" });
+      const text = readFileSync(join(folder, "rows.csv"), "utf8");
+      rmSync(folder, { recursive: true });
+      return text;
+    };
+    assert.equal((await save("Rows (CSV)")).toString(), written("ball.lisma"));
+    // a model with its own distance of rows and a change on the way
+    await bench.open("stick_slip.lisma");
+    await bench.page.fill("#at", "7.5");
+    await bench.page.press("#at", "Enter");
+    await bench.until((look) => look.t === 7.5);
+    await bench.slide("vb", 0.7);
+    await bench.until((look) => look.changes.length === 1);
+    await bench.page.selectOption("#speed", "Infinity");
+    await bench.page.click("#live");
+    await bench.until((look) => look.state === "done");
+    const changes = join(mkdtempSync(join(tmpdir(), "saltus-changes-")), "changes.jsonl");
+    writeFileSync(changes, await save("Changes for --replay"));
+    assert.equal((await save("Rows (CSV)")).toString(), written("stick_slip.lisma", "--replay", changes));
+    rmSync(dirname(changes), { recursive: true });
+    await bench.open("ball.lisma");
     assert.equal((await save("Rows (MAT)")).subarray(0, 19).toString(), "MATLAB 5.0 MAT-file");
     const svg = (await save("Picture (SVG)")).toString();
     assert.ok(svg.startsWith("<svg") && svg.includes("bounces"));
