@@ -275,16 +275,17 @@ class Reference:
         return kept
 
 
-    def differs(self, other, clock=0.0, only=None):
+    def differs(self, other, clock=0.0, only=None, steps=0.0):
         """First difference of another run beyond what this one allows, as text, or None.
 
         `clock` is the rounding of time in the other run, if it is another one: events are rounded to it, and what
-        follows them may differ by the tolerance. `only` says which events are compared.
+        follows them may differ by the tolerance. `only` says which events are compared. `steps`: the other run has
+        steps of its own, and differs by so many tolerances.
         """
         if self.view.status != other.status:
             return f"ends with {other.status}, not {self.view.status}"
-        return (self.end_differs(other, clock) or self.events_differ(other, clock, only) or
-                self.values_differ(other, clock))
+        return (self.end_differs(other, clock) or self.events_differ(other, clock, only, steps) or
+                self.values_differ(other, clock, steps))
 
     def end_differs(self, other, clock):
         """A run may stop by itself, but at the same time."""
@@ -295,7 +296,7 @@ class Reference:
         allowed += self.rtol * self.span if clock else 0.0
         return None if abs(other.times[-1] - end) <= allowed else f"ends at {other.times[-1]:.12g}, not {end:.12g}"
 
-    def events_differ(self, other, clock, only):
+    def events_differ(self, other, clock, only, steps):
         end = self.start + self.span
         there = by_key(other.events)
         first = None
@@ -306,6 +307,7 @@ class Reference:
             times = there.get(key, [])
             for i, (t, tolerance) in enumerate(kept):
                 tolerance += 16 * clock + (self.rtol * (t - self.start) if clock else 0.0)
+                tolerance += steps * self.rtol * self.span
                 if i >= len(times):
                     if abs(end - t) > tolerance:
                         first = earliest(first, t, f"no event {describe((t, key))}")
@@ -316,7 +318,8 @@ class Reference:
                                      f" (allowed {tolerance:.2g})")
                     break
             else:
-                if len(times) > len(kept) and times[len(kept)] < min(limit, end) - self.slack(kept, clock):
+                if len(times) > len(kept) and times[len(kept)] < min(limit, end) - self.slack(kept, clock) \
+                        - steps * self.rtol * self.span:
                     extra = times[len(kept)]
                     first = earliest(first, extra, f"one more event {describe((extra, key))}")
         return first[1] if first else None
@@ -324,13 +327,14 @@ class Reference:
     def slack(self, kept, clock):
         return max((tolerance for _, tolerance in kept), default=self.time_floor) + 16 * clock
 
-    def values_differ(self, other, clock):
+    def values_differ(self, other, clock, steps):
         moved = sorted(t for t, _, _ in other.events)
         for column, kept in self.agree_values.items():
             theirs = other.values.get(column)
             if theirs is None:
                 return f"no column {column}"
             spare = 16 * clock * self.slope(column) + self.rtol * self.view.scale(column) if clock else 0.0
+            spare += steps * self.rtol * self.view.scale(column)
             for t, row, tolerance in kept:
                 at = nearest(other.times, t, self.time_floor + 4 * clock)
                 if at is None or within(moved, t, self.event_slack + 4 * clock):

@@ -11,6 +11,31 @@ ceil mod if sum prod table delay der pre post noEvent random uniform normal expo
 zeno init linear cubic main""".split())
 
 
+# models of other kinds; each is through with what it does in some units of time
+COMPANIONS = {
+    "ball": "const T_b = UNIT; y_b' = v_b; v_b' = -9.81/T_b^2; y_b(t0) = 1; v_b(t0) = 0;\n"
+            "automaton a_b { state hit_b [y_b <= 0] && [v_b < 0] { set v_b = -0.8*v_b; } from init, hit_b; }\n",
+    "contact": "const T_b = UNIT; y_b' = v_b; v_b' = -9.81/T_b^2 + N_b; y_b(t0) = 1; v_b(t0) = 0;\n"
+               "contact w_b { gap = y_b; force = N_b; restitution = 0.5; }\n",
+    "twisting": "const T_b = UNIT; x_b' = v_b; v_b' = -(sign(x_b) + 0.5*sign(v_b))/T_b^2; x_b(t0) = 1; v_b(t0) = 0;\n",
+    "rocking": "const T_b = UNIT; h_b' = w_b; w_b' = -4*sin(0.2*sign(h_b) - h_b)/T_b^2; h_b(t0) = 0.03; w_b(t0) = 0;\n"
+               "automaton a_b { state up_b [h_b > 0] { set w_b = 0.8*w_b; } from down_b;\n"
+               "  state down_b [h_b < 0] { set w_b = 0.8*w_b; } from init, up_b; }\n",
+    "friction": "const T_b = UNIT; v_b' = (1.5*s_b - sign(v_b))/T_b; v_b(t0) = 0.5;\n"
+                "s_b' = 3*c_b/T_b; c_b' = -3*s_b/T_b; s_b(t0) = 0; c_b(t0) = 1;\n",
+    "relay": "const T_b = UNIT; x_b' = if(a_b.on_b, 1, -1)/T_b; x_b(t0) = 0.3;\n"
+             "automaton a_b { state on_b [x_b <= 0] {} from init, off_b; state off_b [x_b >= 1] {} from on_b; }\n",
+    "refill": "const T_b = UNIT; x_b' = -x_b/T_b; x_b(t0) = 1; n_b(t0) = 0;\n"
+              "automaton a_b { state low_b [x_b <= 0.5] { set x_b = 1, n_b = n_b + 1; } from init, low_b; }\n",
+    "ticks": "n_b(t0) = 0; every 0.37*UNIT { set n_b = n_b + 1; }\n",
+    "decay": "const T_b = UNIT; x_b' = -1e5*(x_b - y_b)/T_b; y_b' = -y_b/T_b; x_b(t0) = 0; y_b(t0) = 1;\n",
+    "vessels": "const T_b = UNIT; q_b = sign(x_b - y_b)*sqrt(abs(x_b - y_b)); x_b' = -q_b/T_b; y_b' = q_b/T_b;\n"
+               "x_b(t0) = 1; y_b(t0) = 0;\n",
+    "rod": "const T_b = UNIT; x_b'' = l_b*x_b/T_b^2; y_b'' = (l_b*y_b - 9.81)/T_b^2; x_b^2 + y_b^2 = 1;\n"
+           "x_b(t0) = 1; y_b(t0) = 0; x_b'(t0) = 0; y_b'(t0) = 0; l_b(t0) = 0;\n",
+}
+
+
 class Renamer(tree.Rewriter):
     """All names of a model with a suffix; the states at the top become an automaton of their own."""
 

@@ -165,6 +165,18 @@ def number(subject, chosen):
         yield Case("number", label, text, judge)
 
 
+def beside(subject, chosen):
+    """A model of another kind beside it changes nothing, whatever paths that takes through the engine."""
+    for label in chosen("beside", list(copies.COMPANIONS)):
+        text, made = copies.copies(subject.statements, 1)
+        text += copies.COMPANIONS[label].replace("UNIT", repr(subject.reference.span / 10))
+
+        def judge(run, copy=made[0]):
+            return subject.reference.differs(compare.View(run, names=copy.name), only=kept_event, steps=100.0)
+
+        yield Case("beside", label, text, judge)
+
+
 def spelling_law(subject, chosen):
     reference = subject.reference
     for label in chosen("spelling", list(spelling.SPELLINGS)):
@@ -211,7 +223,7 @@ def runs(subject, chosen):
 
 
 LAWS = {"relations": relations, "states": states, "state": state, "time": clock, "shift": shift,
-        "number": number, "spelling": spelling_law, "records": records_law, "runs": runs}
+        "number": number, "beside": beside, "spelling": spelling_law, "records": records_law, "runs": runs}
 
 
 # -- models --------------------------------------------------------------------------------------
