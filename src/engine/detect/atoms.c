@@ -260,10 +260,11 @@ static bool only_impulses(const EngSim* sim) {
   return changes > 0 && changes == sim->instant.impulses;
 }
 
-/// Whether a constraint that may have kept a relation at its boundary is released now.
+/// Whether a constraint that may have kept a relation at its boundary is released now. What was slid
+/// along was kept there by the flows on its sides.
 static bool was_released(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  if (!released_constraint(sim)) return false;
+  if (atom->marks.slid || !released_constraint(sim)) return false;
   return atom->fresh || only_impulses(sim) || fabs(atom->g_start) <= eng_sigma(sim, index);
 }
 

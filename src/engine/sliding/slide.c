@@ -228,7 +228,7 @@ static double rate_at(EngSim* sim, uint32_t index, const double* x) {
     model_program_run(&mode->gdot, eng_context(sim), sim->programs.gdot, t, x, sim->probe.g);
     return sim->probe.g[index];
   }
-  if (eng_rhs(sim, t, x, sim->probe.flow) < 0) return (double)NAN;
+  if (side_room(sim, 1) < 0 || eng_rhs(sim, t, x, sim->probe.flow) < 0) return (double)NAN;
   side_rates_along(sim, t, x, sim->probe.flow);
   ModelInterval rate = sim->proof.g_dual[index].d;
   return 0.5 * (rate.lo + rate.hi);
