@@ -8,6 +8,7 @@
 // sum, are one group. Groups that change nothing in common are looked at together: row p shows
 // pattern p of all of them, so any number of independent surfaces costs as many rows as the largest
 // group. Groups that add up in some quantity have rows of their own (`serial`).
+#include "engine/contact/work.h"
 #include "engine/sliding/sides.h"
 
 #include <float.h>
@@ -536,6 +537,96 @@ static SltStatus find_dependency(EngSim* sim) {
   return SLT_OK;
 }
 
+// ---- contacts -----------------------------------------------------------------------------------
+
+/// Which states follow from others, by enclosures of what a program computes from marked ones.
+typedef struct Reach {
+  double *off, *still, *width;  // per state: infinite where marked; per output: half widths
+  ModelDual* room;
+} Reach;
+
+static bool begin_reach(EngSim* sim, Reach* reach) {
+  const ModelMode* mode = sim->core.mode;
+  EngSliding* w = &sim->sliding;
+  size_t n = sim->values.n_max;
+  size_t outputs = n + sim->model->atom_count;
+  size_t duals = model_program_spread_room(&mode->rhs) + model_program_spread_room(&mode->g_flow);
+  size_t need = n + 2 * outputs + duals * (sizeof(ModelDual) / sizeof(double));
+  if (ENG_GROW(sim, w->sides.values, w->sides.values_capacity, need) < 0) return false;
+  *reach = (Reach){w->sides.values, w->sides.values + n, w->sides.values + n + outputs, NULL};
+  reach->room = (ModelDual*)(reach->width + outputs);
+  memset(reach->off, 0, n * sizeof *reach->off);
+  return true;
+}
+
+static void spread(EngSim* sim, const ModelProgram* program, const Reach* reach, const double* off,
+                   double* width) {
+  model_program_spread(program, eng_context(sim), sim->env, model_interval_point(sim->core.t),
+                       sim->x, off, 0.0, width, reach->room);
+}
+
+/// Whether an output may change with the marked states: it is known less well where these are not.
+static bool depends(const Reach* reach, uint32_t output) {
+  return !(reach->width[output] <= reach->still[output]);
+}
+
+/// Mark all that follows from the marked states; then what of the relations does, for depends().
+static void follow_marks(EngSim* sim, Reach* reach) {
+  const ModelMode* mode = sim->core.mode;
+  uint32_t n = mode->state_count;
+  double* none = sim->probe.x;
+  memset(none, 0, n * sizeof *none);
+  spread(sim, &mode->rhs, reach, none, reach->still);
+  for (bool more = true; more;) {
+    more = false;
+    spread(sim, &mode->rhs, reach, reach->off, reach->width);
+    for (uint32_t i = 0; i < n; i++) {
+      if (reach->off[i] != 0.0 || !depends(reach, i)) continue;
+      reach->off[i] = HUGE_VAL;
+      more = true;
+    }
+  }
+  spread(sim, &mode->g_flow, reach, none, reach->still);
+  spread(sim, &mode->g_flow, reach, reach->off, reach->width);
+}
+
+/// Whether closed contacts may act on surfaces, or surfaces on them. Where neither does, each goes
+/// its own way.
+static SltStatus meet_contacts(EngSim* sim, bool* meet) {
+  const EngContactWork* contacts = sim->contact.work;
+  uint32_t count = sim->core.contact.count;
+  Reach reach;
+  *meet = count > 0;
+  if (count == 0 || eng_contact_structure(sim, count) < 0 || !begin_reach(sim, &reach)) {
+    return SLT_OK;
+  }
+  for (uint32_t e = 0; e < contacts->rows[count - 1].entry_end; e++) {
+    reach.off[contacts->entries[e].state] = HUGE_VAL;
+  }
+  follow_marks(sim, &reach);
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    if (depends(&reach, sim->sliding.value.surfaces[k].index)) return SLT_OK;
+  }
+  memset(reach.off, 0, sim->core.mode->state_count * sizeof *reach.off);
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    bool found = false;
+    SLT_TRY(turn(sim, k, &found));
+    if (!found) return SLT_OK;
+    side_evaluate(sim, 1, sim->core.t, sim->x);
+    for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+      if (side_flow(sim, 0)[i] != side_flow(sim, 1)[i]) reach.off[i] = HUGE_VAL;
+    }
+  }
+  side_publish_settled(sim);
+  eng_restore_truths(sim);
+  follow_marks(sim, &reach);
+  *meet = false;
+  for (uint32_t k = 0; k < count; k++) {
+    *meet |= depends(&reach, contacts->rows[k].index);
+  }
+  return SLT_OK;
+}
+
 // ---- rows ---------------------------------------------------------------------------------------
 
 /// Numbers of the groups, places in them, and rows. False: a group is too large.
@@ -610,7 +701,7 @@ SltStatus side_survey(EngSim* sim, bool* able) {
   SLT_TRY(filter(sim));
   if (!slide->count) return SLT_OK;
   SLT_TRY(slide_note_probes(sim));
-  sim->sliding.links = sim->core.contact.count > 0;
+  SLT_TRY(meet_contacts(sim, &sim->sliding.links));
   SLT_TRY(find_dependency(sim));
   *able = number_groups(sim);
   if (!*able && !sim->sliding.links) {
