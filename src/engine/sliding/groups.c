@@ -552,7 +552,7 @@ static bool begin_reach(EngSim* sim, Reach* reach) {
   size_t outputs = n + sim->model->atom_count;
   size_t duals = model_program_spread_room(&mode->rhs) + model_program_spread_room(&mode->g_flow);
   size_t need = n + 2 * outputs + duals * (sizeof(ModelDual) / sizeof(double));
-  if (ENG_GROW(sim, w->sides.values, w->sides.values_capacity, need) < 0) return false;
+  if (ENG_GROW(sim, w->sides.values, need) < 0) return false;
   *reach = (Reach){w->sides.values, w->sides.values + n, w->sides.values + n + outputs, NULL};
   reach->room = (ModelDual*)(reach->width + outputs);
   memset(reach->off, 0, n * sizeof *reach->off);
