@@ -3,6 +3,7 @@
 // `saltus gallery` and `saltus docs`: the models and pages that are installed with the program.
 #define _GNU_SOURCE  // strcasestr(), d_type
 #include "cli.h"
+#include "shelf_search.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -221,33 +222,18 @@ static int shelf_list(const Shelf* shelf, char* const* words, int count) {
   return CLI_MODEL;
 }
 
-/// The lines of a page that hold all the words: its headings, or the others.
-static bool search_page(const ShelfEntry* page, bool headings, char* const* words, int count) {
-  char line[4096];
-  bool found = false;
-  bool code = false;
-  FILE* file = fopen(page->path, "r");
-  for (int number = 1; file && fgets(line, sizeof line, file); number++) {
-    if (strncmp(line, "```", 3) == 0) code = !code;
-    size_t marks = strspn(line, "#");
-    bool heading = !code && marks > 0 && line[marks] == ' ';
-    if (heading != headings || !holds_all(line, words, count)) continue;
-    found = true;
-    cli_print(stdout, "%s:%d: %s", page->name, number, line);
-  }
-  if (file) fclose(file);
-  return found;
-}
-
-/// The lines of all pages that hold all the words, headings first.
+/// In all pages and the README.
 static int search_pages(const Shelf* shelf, char* const* words, int count) {
-  bool found = false;
-  for (size_t i = 0; i < 2 * shelf->count; i++) {
-    const ShelfEntry* page = &shelf->items[i % shelf->count];
-    if (search_page(page, i < shelf->count, words, count)) found = true;
-  }
-  if (!found) cli_error("no line of the manual holds all of that");
-  return found ? CLI_DONE : CLI_MODEL;
+  char readme[PATH_MAX + 32];
+  snprintf(readme, sizeof readme, "%s/../README.md", shelf->root);
+  SearchPage* pages = calloc(shelf->count + 1, sizeof *pages);
+  if (!pages) return out_of_memory();
+  for (size_t i = 0; i < shelf->count; i++)
+    pages[i] = (SearchPage){shelf->items[i].path, shelf->items[i].name};
+  pages[shelf->count] = (SearchPage){readme, "../README.md"};
+  int exit = pages_search(pages, shelf->count + 1, words, count);
+  free(pages);
+  return exit;
 }
 
 // ---- showing and copying ------------------------------------------------------------------------
