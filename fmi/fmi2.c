@@ -329,7 +329,7 @@ EXPORT fmi2Status fmi2DoStep(void* component, double t, double h, fmi2Boolean no
   if (!(h >= 0.0) || !isfinite(t + h)) return refuse(c, "the step must be a number from 0 on");
   InstanceStep step;
   if (c->terminated) return fmi2Discard;
-  if (!instance_step(c->instance, t + h, false, &step)) return fmi2Error;
+  if (!instance_step(c->instance, t, t + h, false, &step)) return fmi2Error;
   c->terminated = step.stopped;
   return step.stopped && step.reached < t + h ? fmi2Discard : fmi2OK;
 }

@@ -211,7 +211,7 @@ EXPORT fmi3Status fmi3DoStep(void* component, double t, double h, bool no_set_st
     return refuse(c, "DoStep belongs to step mode");
   if (!(h > 0.0) || !isfinite(t + h)) return refuse(c, "the step must be greater than 0");
   InstanceStep step;
-  bool good = instance_step(c->instance, t + h, c->early, &step);
+  bool good = instance_step(c->instance, t, t + h, c->early, &step);
   *reached = step.reached;
   if (!good) return fmi3Error;
   *event = step.event;

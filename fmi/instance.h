@@ -59,8 +59,9 @@ typedef struct InstanceStep {
   bool stopped;  // the model has ended the run
 } InstanceStep;
 
-/// Go on to `target`; with `early` to the first event before it or at it.
-bool instance_step(Instance* instance, double target, bool early, InstanceStep* out);
+/// Go on from the present, which the importer takes to be `from`, to `target`; with `early` to the
+/// first event before it or at it.
+bool instance_step(Instance* instance, double from, double target, bool early, InstanceStep* out);
 /// Values after the event that the instance stands at, and after what was set there.
 bool instance_update(Instance* instance);
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,21 +49,46 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _numbers(name: str, values: Any) -> Any:
+    """`values` as floats; what is masked or missing is NaN. Dates would become nanoseconds: they are refused."""
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()  # pandas
+    numbers = np.ma.asarray(values)
+    if numbers.dtype.kind in "mM":
+        raise TypeError(f"{name} holds dates or durations; give numbers, in the model's unit of time")
+    if numbers.dtype.kind == "c":
+        raise TypeError(f"{name} holds complex numbers")
+    try:
+        return np.ma.filled(numbers.astype(float), math.nan)
+    except (TypeError, ValueError):
+        pass
+    try:
+        missing = [value is None or type(value).__name__ == "NAType" for value in numbers]
+        return np.array([math.nan if gone else float(value) for gone, value in zip(missing, numbers)])
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} holds what is no number: {error}") from None
+
+
 def csv_text(data: Any) -> str:
-    """Rows as CSV: of a path, a mapping of columns, a data frame, a Result."""
+    """Rows as CSV: of a path, a mapping of columns, a structured array, a data frame, a Result."""
     if isinstance(data, (str, os.PathLike)):
         return Path(data).read_text(encoding="utf-8")
     if hasattr(data, "to_pandas") and hasattr(data, "names"):  # a Result
         names = [n for n in data.names if np.issubdtype(np.asarray(data[n]).dtype, np.number)]
         columns = {n: np.asarray(data[n]) for n in names}
     elif hasattr(data, "columns") and hasattr(data, "index"):  # a data frame
-        columns = {str(n): np.asarray(data[n], dtype=float) for n in data.columns}
+        columns = {str(n): _numbers(f"column {n}", data[n]) for n in data.columns}
         if "time" not in columns:
-            columns = {"time": np.asarray(data.index, dtype=float), **columns}
+            columns = {"time": _numbers("the index", data.index), **columns}
     elif isinstance(data, Mapping):
-        columns = {str(n): np.asarray(c, dtype=float) for n, c in data.items()}
+        columns = {str(n): _numbers(f"column {n}", c) for n, c in data.items()}
+    elif isinstance(data, np.ndarray) and data.dtype.names:
+        columns = {n: _numbers(f"column {n}", data[n]) for n in data.dtype.names}
     else:
-        raise TypeError(f"data are a path, a mapping of columns, a data frame or a Result, not {type(data).__name__}")
+        raise TypeError(
+            "data are a path, a mapping of columns, a structured array, a data frame or a Result, "
+            f"not {type(data).__name__}"
+        )
     lengths = {c.shape for c in columns.values()}
     if len(lengths) != 1 or len(next(iter(lengths))) != 1:
         raise ValueError("columns must be of one dimension and of equal length")
@@ -80,9 +105,11 @@ def _parameter(name: str, values: Any) -> str:
     if isinstance(values, str):
         text = values.strip()
         return f"{name}{text}" if text.startswith("~") else f"{name}={text}"
-    numbers = np.atleast_1d(np.asarray(values, dtype=float))
+    if isinstance(values, Iterator):
+        values = list(values)
+    numbers = np.atleast_1d(_numbers(f"parameter {name}", values))
     if numbers.ndim != 1 or not len(numbers) or not np.isfinite(numbers).all():
-        raise ValueError(f"the values of {name} must be finite numbers in one dimension")
+        raise ValueError(f"the values of {name} must be finite numbers in one dimension, one at least")
     return f"{name}=" + ",".join(map(repr, numbers.tolist()))
 
 

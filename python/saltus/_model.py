@@ -21,6 +21,12 @@ _EVENTS = {False: 0, "light": 1, True: 2}
 _NATIVE = {"off": 0, "auto": 1, "on": 2, False: 0, True: 2}
 
 
+def _check_calls(on_event: object, on_step: object) -> None:
+    for name, call in (("on_event", on_event), ("on_step", on_step)):
+        if call is not None and not callable(call):
+            raise TypeError(f"{name} must be a function, not {call!r}")
+
+
 class Constant:
     """A constant of a model."""
 
@@ -182,6 +188,7 @@ class Model:
             raise ValueError(f"events must be True, False or 'light', not {events!r}")
         if every is not None and samples is not None:
             raise ValueError("every and samples are two ways to say the same; give one of them")
+        _check_calls(on_event, on_step)
         if params is not None and not isinstance(params, dict):
             params = dict(params)
         try:
@@ -220,6 +227,7 @@ class Model:
         **options: Any,
     ) -> Sim:
         """A run under your control, started and standing at its first time: see :class:`Sim`. Options as of run()."""
+        _check_calls(on_event, on_step)
         if params is not None and not isinstance(params, dict):
             params = dict(params)
         try:

@@ -339,7 +339,9 @@ static void run_warning(void* user, const SltDiagnostic* diagnostic) {
 static bool recorder_options_from(Run* run, PyObject* const* args) {
   SltRecorderOptions* options = &run->rows;
   SltExperiment experiment = slt_model_experiment(run->model->model);
-  long samples = args[ARG_SAMPLES] == Py_None ? 0 : PyLong_AsLong(args[ARG_SAMPLES]);
+  int beyond = 0;
+  PyObject* wanted = args[ARG_SAMPLES];
+  long samples = wanted == Py_None ? 0 : PyLong_AsLongAndOverflow(wanted, &beyond);
   long event_rows = PyErr_Occurred() ? -1 : PyLong_AsLong(args[ARG_EVENT_ROWS]);
   if (PyErr_Occurred()) return false;
   if (!number_from(args[ARG_EVERY], "every", &options->every)) return false;
@@ -347,7 +349,7 @@ static bool recorder_options_from(Run* run, PyObject* const* args) {
   if (all_steps < 0) return false;
   options->all_steps = all_steps == 1;
   options->event_rows = (SltEventRows)event_rows;
-  if (args[ARG_SAMPLES] != Py_None && (samples < 1 || samples > UINT32_MAX / 2)) {
+  if (wanted != Py_None && (beyond || samples < 1 || samples > UINT32_MAX / 2)) {
     PyErr_SetString(PyExc_ValueError, "samples must be a whole number from 1 to 2147483647");
     return false;
   }

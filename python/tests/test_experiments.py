@@ -147,6 +147,23 @@ class Fits(unittest.TestCase):
             for data in ({"time": t, "x": x}, pandas.DataFrame({"x": x}, index=t), path, str(path), [path, path]):
                 self.assertAlmostEqual(m.fit(data, {"k": 1})["k"].value, 1.5, places=5)
         self.assertAlmostEqual(m.fit(m.run(until=1), {"k": 1})["k"].value, 2.0, places=5)
+        masked = np.ma.array(np.where(t > 0.6, 1e6, x), mask=t > 0.6)
+        missing = pandas.Series(x).astype("Float64")
+        missing[2] = pandas.NA
+        single = np.array([None if v != v else v for v in x.tolist()], dtype=object)
+        for column in (masked, missing, single, x.astype(np.float32), np.repeat(x, 2)[::2]):
+            self.assertAlmostEqual(m.fit({"time": t, "x": column}, {"k": 1})["k"].value, 1.5, places=5)
+        table = np.rec.fromarrays([t, x], names="time,x")
+        self.assertAlmostEqual(m.fit(table, {"k": 1})["k"].value, 1.5, places=5)
+        dates = pandas.DataFrame({"x": x}, index=pandas.to_datetime(t, unit="s"))
+        for data, words in (
+            (dates, "dates"),
+            ({"time": t.astype("timedelta64[s]"), "x": x}, "dates"),
+            ({"time": t, "x": ["a"] * 11}, "column x"),
+            ({"time": t, "x": x + 1j}, "complex"),
+        ):
+            with self.assertRaisesRegex(TypeError, words):
+                m.fit(data, {"k": 1})
         self.assertAlmostEqual(m.fit({"time": t, "x": 2 * x}, {"k": 1}, settings={"a": 6})["k"].value, 1.5, places=5)
 
     def test_wrong_arguments(self):
@@ -154,6 +171,7 @@ class Fits(unittest.TestCase):
         data = {"time": [0, 1], "x": [3, 1]}
         for call in (
             lambda: m.fit(data, {"nobody": 1}),
+            lambda: m.fit(data, {}),
             lambda: m.fit(data, {"k": (2, 1)}),
             lambda: m.fit(data, {"k": (1, 2, 3, 4)}),
             lambda: m.fit({"x": [1]}, {"k": 1}),

@@ -162,13 +162,13 @@ class Results(unittest.TestCase):
         self.assertLess(r["v"][1], 0)
         self.assertGreater(r["v"][2], 0)
         self.assertGreater(m.run(until=1, all_steps=True).rows, 3)
-        for wrong in (dict(every=0), dict(every=-1), dict(every=math.nan), dict(samples=0), dict(samples=-5),
+        for wrong in (dict(every=0), dict(every=-1), dict(every=math.nan), dict(samples=0), dict(samples=-5), dict(samples=2**70),
                       dict(every=1, samples=3), dict(event_rows="some"), dict(events=3), dict(until=math.inf),
                       dict(until=math.nan), dict(until=-1)):
             with self.assertRaises(ValueError, msg=str(wrong)):
                 m.run(**wrong)
         for wrong in (dict(until="3"), dict(every="1"), dict(samples=1.5), dict(params=3), dict(params={"e": "1"}),
-                      dict(params={"e": None}), dict(params={3: 1}), dict(rtol="small"), dict(nonsense=1)):
+                      dict(on_event=3), dict(on_step="f"), dict(params={"e": None}), dict(params={3: 1}), dict(rtol="small"), dict(nonsense=1)):
             with self.assertRaises(TypeError, msg=str(wrong)):
                 m.run(**wrong)
         for wrong in (dict(rtol=-1), dict(method="no"), dict(detection="no"), dict(seed=-1), dict(max_steps=1.5),

@@ -126,6 +126,8 @@ typedef struct Parameter {
 /// Find what a name stands for. The problem tells where there is nothing, or nothing that can be
 /// set.
 SltStatus parameter_find(const SltModel* model, Str name, Parameter* out, SltProblem* problem);
+/// Fails where there are none.
+SltStatus parameter_some(uint32_t count, SltProblem* problem);
 /// The same for one more of several on which results depend smoothly: no seed, and none twice.
 SltStatus parameter_find_next(const SltModel* model, const char* name, Parameter* all,
                               uint32_t number, SltProblem* problem);

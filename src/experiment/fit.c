@@ -435,10 +435,11 @@ SltStatus slt_fit_run(const SltModel* model, const SltFitData* data, uint32_t da
                       SltFitParameter* parameters, uint32_t count, const SltFitOptions* options,
                       SltFitResult* result, SltProblem* problem) {
   if (!model || !data || !parameters || !options || !result || options->cookie != FIT_COOKIE ||
-      data_count == 0 || count == 0) {
+      data_count == 0) {
     return SLT_ERR_ARGUMENT;
   }
   if (problem) *problem = (SltProblem){{0}, {0}};
+  SLT_TRY(parameter_some(count, problem));
   if (count > FIT_PARAMETERS) {
     return problem_set(problem, SLT_ERR_LIMIT, NULL, "more than %d parameters", FIT_PARAMETERS);
   }

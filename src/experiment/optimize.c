@@ -319,10 +319,11 @@ SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
                            const SltOptimizeOptions* options, SltOptimum* out,
                            SltProblem* problem) {
   if (!model || !measures || !parameters || !options || !out ||
-      options->cookie != OPTIMIZE_COOKIE || count == 0 || slt_measures_count(measures) == 0) {
+      options->cookie != OPTIMIZE_COOKIE || slt_measures_count(measures) == 0) {
     return SLT_ERR_ARGUMENT;
   }
   if (problem) *problem = (SltProblem){{0}, {0}};
+  SLT_TRY(parameter_some(count, problem));
   if (count > FIT_PARAMETERS) {
     return problem_set(problem, SLT_ERR_LIMIT, NULL, "more than %d parameters", FIT_PARAMETERS);
   }

@@ -91,6 +91,13 @@ SltStatus parameter_find(const SltModel* model, Str name, Parameter* out, SltPro
   return status;
 }
 
+SltStatus parameter_some(uint32_t count, SltProblem* problem) {
+  return count > 0 ? SLT_OK
+                   : problem_set(problem, SLT_ERR_ARGUMENT,
+                                 "constants and initial values x(t0) are parameters",
+                                 "no parameters are named");
+}
+
 SltStatus parameter_find_next(const SltModel* model, const char* name, Parameter* all,
                               uint32_t number, SltProblem* problem) {
   SLT_TRY(parameter_find(model, str_from_c(name), &all[number], problem));

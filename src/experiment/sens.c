@@ -396,6 +396,7 @@ SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measures,
     return SLT_ERR_ARGUMENT;
   }
   if (problem) *problem = (SltProblem){{0}, {0}};
+  SLT_TRY(parameter_some(count, problem));
   Sens* s = calloc(1, sizeof *s);
   if (!s) return SLT_ERR_NOMEM;
   double end = slt_model_experiment(model).end;

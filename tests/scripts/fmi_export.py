@@ -323,6 +323,19 @@ def test_times_that_are_sums(folder):
         one.free()
 
 
+def test_steps_from_elsewhere(folder):
+    """A step begins where the last one ended; one from another time is refused, and the run goes on from its own."""
+    for version in (2, 3):
+        one = Instance(export(folder, "x' = 1; x(t0) = 0;", version))
+        one.initialize(start=3.0)
+        check(one.step(0.0, 1.0)[0] == 3 and b"it is 3" in one.messages[-1], version, one.messages)
+        check(one.step(3.0, 1.0)[0] == 0, version, one.messages)
+        for t, h in ((3.0, 1.0), (3.5, 1.0), (4.5, 1.0), (100.0, 1.0), (0.0, 4.0)):
+            check(one.step(t, h)[0] == 3, version, "a step from", t, one.messages)
+        check(one.step(4.0, 1.0)[0] == 0 and abs(one.get("x") - 2.0) < 1e-12, version, one.get("x"), one.messages)
+        one.free()
+
+
 def test_tunable_parameters(folder):
     for version in (2, 3):
         fmu = export(folder, "const k = 1; x' = k; x(t0) = 0; const N = 2; for i = 1:N { z[i]' = k; z[i](t0) = 0; }", version)
