@@ -100,9 +100,9 @@ def calls(bounces, folder):
 
 
 def definitions():
-    """{function: file}"""
+    """{function: file}; of a name that several files have, the engine's counts."""
     places = {}
-    for path in sources():
+    for path in sorted(sources(), key=lambda path: os.sep + "engine" + os.sep in path):
         with open(path, encoding="utf-8") as file:
             text = without_comments(file.read())
         for found in re.finditer(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\([^;{}]*\)\s*\{", text, flags=re.M):

@@ -7,8 +7,6 @@
 
 #include "engine/engine.h"
 
-typedef struct EngSim EngSim;
-
 /// Normal equations of a mode's constraints, and of all its equations; NULL: not made yet.
 typedef struct EngDaeNormals {
   NumNormal *constraint, *system;

@@ -31,8 +31,8 @@ static void append(Text* text, const char* format, ...) {
   if (text->used >= sizeof text->data) text->used = sizeof text->data - 1;
 }
 
-void dae_quantity_name(const EngSim* sim, const ModelQuantity* quantity, char* out,
-                       size_t capacity) {
+static void quantity_name(const EngSim* sim, const ModelQuantity* quantity, char* out,
+                          size_t capacity) {
   const ModelVar* var = &sim->model->vars[quantity->var];
   if (quantity->order > 2) {
     snprintf(out, capacity, "der(%.*s, %u)", STR_ARGS(var->name), quantity->order);
@@ -75,7 +75,7 @@ static bool append_values(Text* text, const char* before, const EngSim* sim, con
     if (!read) continue;
     char name[120];
     uint32_t line = 0;
-    dae_quantity_name(sim, quantity, name, sizeof name);
+    quantity_name(sim, quantity, name, sizeof name);
     append(text, "%s%s = %s", shown++ ? ", " : before, name, eng_short(value[j]).text);
     if (sim->dae.initial && dae_is_fixed_start(sim, quantity, &line) && line) {
       append(text, " (line %u)", line);
@@ -236,7 +236,7 @@ SltStatus dae_fail_drift(EngSim* sim, const double* residual) {
 SltStatus dae_fail_singular(EngSim* sim, uint32_t bad) {
   const ModelImplicit* im = sim->core.mode->implicit;
   char name[120];
-  dae_quantity_name(sim, &im->quantities[bad], name, sizeof name);
+  quantity_name(sim, &im->quantities[bad], name, sizeof name);
   Text text = {.used = 0};
   append(&text, "at t = %s the equations", eng_number(sim->core.t).text);
   append_mode(&text, sim);

@@ -32,10 +32,8 @@ typedef struct DaeRows {
   bool homogeneous;  // no residuals
 } DaeRows;
 
-/// Give unknown scales (0) those that the rows tell of; the second form leaves none unknown. `row`
-/// and `found` are work space, per row and column.
-void dae_pass_scales(const DaeRows* rows, const double* out, double* row, double* found,
-                     double* scale);
+/// Give unknown scales (0) those that the rows tell of; none stays unknown. `row` and `found` are
+/// work space, per row and column.
 void dae_complete_scales(const DaeRows* rows, const double* out, double* row, double* found,
                          double* scale);
 /// Scales of all quantities of the mode, at these values and outputs of its system.
@@ -90,8 +88,6 @@ void dae_check_constant(EngSim* sim);
 
 // ---- fail.c -------------------------------------------------------------------------------------
 
-void dae_quantity_name(const EngSim* sim, const ModelQuantity* quantity, char* out,
-                       size_t capacity);
 /// Values contradict the rows with the largest distances. `residual`: of the values with which the
 /// mode was entered.
 SltStatus dae_fail_rows(EngSim* sim, const double* distance, const double* residual,

@@ -25,8 +25,8 @@ static void measure_rows(const DaeRows* rows, const double* out, const double* s
   }
 }
 
-void dae_pass_scales(const DaeRows* rows, const double* out, double* row, double* found,
-                     double* scale) {
+static void pass_scales(const DaeRows* rows, const double* out, double* row, double* found,
+                        double* scale) {
   for (int round = 0; round < ROUNDS; round++) {
     bool any = false;
     measure_rows(rows, out, scale, row);
@@ -51,7 +51,7 @@ void dae_pass_scales(const DaeRows* rows, const double* out, double* row, double
 
 void dae_complete_scales(const DaeRows* rows, const double* out, double* row, double* found,
                          double* scale) {
-  dae_pass_scales(rows, out, row, found, scale);
+  pass_scales(rows, out, row, found, scale);
   for (uint32_t j = 0; j < rows->column_count; j++) {
     if (!(scale[j] > 0.0)) scale[j] = 1.0;  // nothing tells: it stays as it is
   }
@@ -96,7 +96,7 @@ void eng_dae_scales(EngSim* sim) {
   dae_gather(sim, im, value);
   known_scales(sim, im, value, scale);
   dae_run_system(sim, im, value, out);
-  dae_pass_scales(&rows, out, row, found, scale);
+  pass_scales(&rows, out, row, found, scale);
   for (uint32_t j = 0; j < im->quantity_count; j++) {
     uint32_t env = im->quantities[j].env;
     bool state = im->quantities[j].state != MODEL_NONE;

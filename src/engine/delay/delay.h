@@ -6,8 +6,6 @@
 
 #include "engine/engine.h"
 
-typedef struct EngSim EngSim;
-
 /// What a variable was, as far as it is read with a delay (history.c). The pieces that count are
 /// those from `begin` to `end`.
 typedef struct EngDelay {

@@ -24,6 +24,10 @@ double eng_time_resolution(double t) {
   return TIME_ULPS * DBL_EPSILON * fabs(t);
 }
 
+static bool extrapolates_all(const EngSim* sim) {
+  return sim->options.detection == SLT_DETECTION_EXTRAPOLATION;
+}
+
 /// A unilateral event happens at the mesh point that enters its zone from below. The other types
 /// that detect early wait for the crossing itself; one that lingers in the zone for a whole step is
 /// taken to have arrived.
@@ -33,7 +37,7 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   if (type == MODEL_ATOM_BILATERAL || f->sim->options.detection == SLT_DETECTION_INTERPOLATION) {
     return false;
   }
-  bool waits_at_mesh = type == MODEL_ATOM_UNILATERAL || eng_extrapolates_all(f->sim);
+  bool waits_at_mesh = type == MODEL_ATOM_UNILATERAL || extrapolates_all(f->sim);
   if (!waits_at_mesh && (f->model->bipolar || !f->atom->in_zone)) return false;
   bool inside = f->model->relation == MODEL_REL_GT ? p->gb > -f->atom->eps : p->gb >= -f->atom->eps;
   // on its way to the boundary, not just leaving it
@@ -118,7 +122,7 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   }
   if (arrives(f, piece, out)) return true;
   if (sim->options.detection == SLT_DETECTION_INTERPOLATION) return eng_follow_ends(f, piece, out);
-  if (eng_extrapolates_all(sim)) return eng_follow_mesh(f, piece, out);
+  if (extrapolates_all(sim)) return eng_follow_mesh(f, piece, out);
   return eng_follow(f, piece, out);
 }
 
@@ -198,7 +202,8 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
     curved |= other && !eng_composed(sim, i);
     states |= mode->atom_states ? mode->atom_states[i] : ~(uint64_t)0;
   }
-  if (searched * FEW < sim->active.indicator_count && eng_local_is_prepared(sim)) {
+  bool few = sim->local && searched * FEW < sim->active.indicator_count;
+  if (ENG_UNLIKELY(few) && eng_local_is_prepared(sim)) {
     // along many surfaces few relations are left: those alone
     for (uint32_t place = 0; place < count && any; place++) {
       uint32_t i = followed[place];
@@ -712,10 +717,6 @@ void eng_schedule_linear(EngSim* sim) {
 void eng_schedule_time(EngSim* sim, uint32_t index, double g_zero) {
   sim->detect.g_zero[index] = g_zero;
   sim->atoms[sim->core.mode->atoms[index]].t_linear = linear_crossing(sim, index);
-}
-
-bool eng_extrapolates_all(const EngSim* sim) {
-  return sim->options.detection == SLT_DETECTION_EXTRAPOLATION;
 }
 
 bool eng_extrapolates(const EngSim* sim, const ModelAtom* model) {

@@ -6,8 +6,6 @@
 
 #include "engine/values/values.h"
 
-typedef struct EngSim EngSim;
-
 /// What an event indicator is like, as far as few of them are.
 typedef struct EngAtomKind {
   bool separates : 1;   // both sides may have modes of their own, reached without resets
@@ -308,7 +306,6 @@ bool eng_is_followed(const EngSim* sim, uint32_t index);
 /// Look for the first crossing of one atom behind t_from, if it is not known how it goes on: g at
 /// both ends, and what the proof needs, are in place. One that is found is added to `crossings`.
 bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from);
-bool eng_extrapolates_all(const EngSim* sim);
 /// Whether an atom bounds the step by extrapolation.
 bool eng_extrapolates(const EngSim* sim, const ModelAtom* model);
 /// Bound of the next step by extrapolation (INFINITY for none).

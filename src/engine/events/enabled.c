@@ -29,7 +29,7 @@ static bool guard_holds(EngSim* sim, uint32_t transition) {
   return eng_guard(sim, &sim->model->transitions[transition].guard);
 }
 
-bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
+static bool transition_enabled(EngSim* sim, uint32_t transition) {
   const ModelTransition* model = &sim->model->transitions[transition];
   EngTransition* edge = &sim->instant.transitions[transition];
   bool self = model->to == sim->state[model->automaton];
@@ -63,7 +63,7 @@ static uint32_t draw_lot(EngSim* sim, const ModelState* state, uint32_t first) {
   for (uint32_t i = first; i < state->outgoing_count; i++) {
     uint32_t transition = state->outgoing[i];
     bool takes_part = sim->model->transitions[transition].by_lot &&
-                      (i == first || eng_transition_enabled(sim, transition));
+                      (i == first || transition_enabled(sim, transition));
     // the k-th of them takes the place of the one before with probability 1/k
     if (takes_part && model_random_uniform(&ahead) * ++count < 1.0) chosen = transition;
   }
@@ -75,7 +75,7 @@ uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const ModelState* state = &a->states[sim->state[automaton]];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    if (!eng_transition_enabled(sim, state->outgoing[i])) continue;
+    if (!transition_enabled(sim, state->outgoing[i])) continue;
     bool by_lot = sim->model->transitions[state->outgoing[i]].by_lot;
     return by_lot ? draw_lot(sim, state, i) : state->outgoing[i];
   }

@@ -210,8 +210,6 @@ SltStatus eng_queue_take(EngSim* sim, double t);
 
 // enabled.c: what may fire, and together with what
 
-/// Whether a transition out of its automaton's present state fires now.
-bool eng_transition_enabled(EngSim* sim, uint32_t transition);
 /// First enabled transition of an automaton; MODEL_NONE for none.
 uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
 /// Whether a switch stands against its condition.
@@ -264,8 +262,6 @@ double events_eval(EngSim* sim, const ModelTerm* term);
 
 /// A round begins; the values are those of the one before, and not saved yet.
 void events_begin_round(EngSim* sim);
-/// The mode as it is now on the values with what was assigned.
-SltStatus events_make_candidate(EngSim* sim);
 /// What has fired, and what follows from it, until a mode is committed.
 SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
                         uint32_t* iteration);

@@ -95,7 +95,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   if (sim->detect.has_pre) events_save_values(sim);
   if (kind == ENG_INSTANT_EVENT) {
     eng_bind_states(sim);
-    eng_reduced_begin(sim);
+    if (ENG_UNLIKELY(eng_slides_locally(sim))) eng_reduced_begin(sim);
   } else {
     eng_bind(sim);
   }
@@ -170,6 +170,7 @@ static void trace_sliding(EngSim* sim, bool* fired) {
 
 static void mark_sliding(EngSim* sim) {
   sim->active.followed_stale = true;
+  sim->active.automata_stale = true;
   sim->dae.constant_count = 0;
   if (ENG_UNLIKELY(sim->core.mode->relaxed)) eng_dae_end_instant(sim);
   if (ENG_UNLIKELY(sim->core.contact.active)) {
@@ -253,8 +254,9 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   sim->core.stop_wanted = false;
   *fired = false;
   eng_trace_begin(sim);
-  if (ENG_UNLIKELY(sim->core.dwell.any)) eng_dwell_release_slow(sim);
-  eng_audit_begin(sim, kind == ENG_INSTANT_INITIAL);
+  bool dwells = sim->core.dwell.any;
+  if (ENG_UNLIKELY(dwells)) eng_dwell_release_slow(sim);
+  if (ENG_UNLIKELY(sim->model->energy)) eng_audit_begin(sim, kind == ENG_INSTANT_INITIAL);
   sim->instant.running = true;
   sim->instant.was_sliding = sim->core.slide.count > 0;
   sim->instant.at_start = kind == ENG_INSTANT_INITIAL;
@@ -272,8 +274,9 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   if (status >= 0) status = eng_zeno_check(sim, &zeno);
   if (zeno != ENG_ZENO_NONE) eng_active_complete(sim);
   if (status >= 0 && zeno == ENG_ZENO_EXIT) status = take_zeno_exit(sim);
-  bool dwells = false;
-  if (status >= 0) status = eng_dwell_check(sim, &dwells);
+  size_t states = sim->model->automaton_count * sizeof *sim->state;
+  dwells |= memcmp(sim->state, sim->values.state_before, states) != 0;
+  if (status >= 0 && dwells) status = eng_dwell_check(sim, &dwells);
   bool regrouped = false;
   bool settles = sim->core.contact.count > 0 || sim->contact.accumulating != MODEL_NONE;
   if (ENG_UNLIKELY(status >= 0 && settles)) status = settle_contacts(sim, &regrouped, fired);
@@ -292,11 +295,13 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
       sim->core.ended = true;
     }
   }
-  eng_reduced_end(sim);
+  if (ENG_UNLIKELY(sim->active.reduced)) eng_reduced_end(sim);
   sim->instant.running = false;
   sim->contact.holds = false;
   if (*fired) sim->core.counts.instants++;
-  if (status >= 0) eng_audit_end(sim, kind == ENG_INSTANT_INITIAL);
+  bool audited = sim->model->energy || sim->core.mode->held_count > 0;
+  if (ENG_UNLIKELY(status >= 0 && audited)) eng_audit_end(sim, kind == ENG_INSTANT_INITIAL);
+  if (status >= 0) eng_warn_least(sim);
   eng_trace_end(sim);
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->ends(sim->report.observer->user);
   sim->events.due_count = 0;

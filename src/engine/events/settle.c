@@ -263,35 +263,6 @@ static bool let_go(EngSim* sim, const ModelMode* from, const ModelGuard* guard) 
   return found;
 }
 
-/// All candidates were rejected and lead back to where the round began. If what fired were
-/// relations that only graze their boundaries, or rest on them, they were not reached after all,
-/// and nothing happens. (Of two brakes on one wheel one holds it, and the other, at its limit, is
-/// at rest without holding.)
-static SltStatus return_to_start(EngSim* sim, const ModelMode* from, bool* returned) {
-  Events* events = &sim->events;
-  *returned = false;
-  if (events->mode_key + events->values_key != events->tried.entries[0].key) return SLT_OK;
-  events_forget_assigned(sim);
-  events_take_up_values(sim);
-  SLT_TRY(events_make_candidate(sim));
-  for (uint32_t i = 0; i < events->fired_count; i++) {
-    uint32_t id = events->fired[i];
-    const ModelGuard* guard = events->fired_switch[i] ? sim->model->automata[id].condition
-                                                      : &sim->model->transitions[id].guard;
-    *returned |= let_go(sim, from, guard);
-  }
-  return SLT_OK;
-}
-
-/// No candidate holds: back to where the round began, if nothing was reached there, or an error.
-static SltStatus give_up(EngSim* sim, const ModelMode* from, uint32_t first_record) {
-  bool returned = false;
-  SLT_TRY(return_to_start(sim, from, &returned));
-  if (!returned) return eng_endless(sim);
-  eng_trace_mythical(sim, first_record);
-  return SLT_OK;
-}
-
 /// What was set and is computed by the mode would be lost. States that depend on others through
 /// constraints are chosen by the analysis, and may be set.
 static SltStatus check_assigned(EngSim* sim) {
@@ -316,11 +287,40 @@ static SltStatus check_assigned(EngSim* sim) {
   return SLT_OK;
 }
 
-SltStatus events_make_candidate(EngSim* sim) {
+static SltStatus make_candidate(EngSim* sim) {
   eng_trace_candidate(sim);
   SLT_TRY(eng_enter_mode(sim));
   if (sim->events.assigned_count) SLT_TRY(check_assigned(sim));
   eng_atoms_update(sim);
+  return SLT_OK;
+}
+
+/// All candidates were rejected and lead back to where the round began. If what fired were
+/// relations that only graze their boundaries, or rest on them, they were not reached after all,
+/// and nothing happens. (Of two brakes on one wheel one holds it, and the other, at its limit, is
+/// at rest without holding.)
+static SltStatus return_to_start(EngSim* sim, const ModelMode* from, bool* returned) {
+  Events* events = &sim->events;
+  *returned = false;
+  if (events->mode_key + events->values_key != events->tried.entries[0].key) return SLT_OK;
+  events_forget_assigned(sim);
+  events_take_up_values(sim);
+  SLT_TRY(make_candidate(sim));
+  for (uint32_t i = 0; i < events->fired_count; i++) {
+    uint32_t id = events->fired[i];
+    const ModelGuard* guard = events->fired_switch[i] ? sim->model->automata[id].condition
+                                                      : &sim->model->transitions[id].guard;
+    *returned |= let_go(sim, from, guard);
+  }
+  return SLT_OK;
+}
+
+/// No candidate holds: back to where the round began, if nothing was reached there, or an error.
+static SltStatus give_up(EngSim* sim, const ModelMode* from, uint32_t first_record) {
+  bool returned = false;
+  SLT_TRY(return_to_start(sim, from, &returned));
+  if (!returned) return eng_endless(sim);
+  eng_trace_mythical(sim, first_record);
   return SLT_OK;
 }
 
@@ -342,7 +342,7 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
     }
     // equations that contradict the values may belong to a state that is left
     sim->dae.tentative = true;
-    SltStatus status = events_make_candidate(sim);
+    SltStatus status = make_candidate(sim);
     sim->dae.tentative = false;
     SLT_TRY(status);
     if (sim->dae.contradicted != MODEL_NONE) {

@@ -18,7 +18,7 @@ static void set_env(EngSim* sim, uint32_t env, double value) {
 
 // ---- values from the trial ----------------------------------------------------------------------
 
-double local_state(const void* user, uint32_t state) {
+static double present_state(const void* user, uint32_t state) {
   const EngSim* sim = user;
   if (!sim->local->now.apart) return sim->x[state];
   LocalPoint point = {sim, sim->core.t, sim->local->x};
@@ -28,20 +28,20 @@ double local_state(const void* user, uint32_t state) {
 void local_fetch(EngSim* sim, uint32_t env) {
   if (!sim->local->now.apart) return;
   uint32_t state = sim->local->index.state_of_env[env];
-  if (state != MODEL_NONE) sim->env[env] = local_state(sim, state);
+  if (state != MODEL_NONE) sim->env[env] = present_state(sim, state);
 }
 
 bool local_present_value(EngSim* sim, uint32_t id) {
   double t = sim->core.t;
-  return eng_output(sim, ENG_SINGLE_G, t, local_state, sim, id, &sim->detect.g[id]) &&
-         eng_output(sim, ENG_SINGLE_SLOPE, t, local_state, sim, id, &sim->detect.gdot[id]);
+  return eng_output(sim, ENG_SINGLE_G, t, present_state, sim, id, &sim->detect.g[id]) &&
+         eng_output(sim, ENG_SINGLE_SLOPE, t, present_state, sim, id, &sim->detect.gdot[id]);
 }
 
 /// The states that an event indicator reads, for its bounds.
 static void fetch_reads(EngSim* sim, uint32_t id) {
   const LocalReaders* reads = &sim->local->index.reads;
   for (uint32_t k = reads->begin[id]; k < reads->begin[id + 1]; k++) {
-    sim->x[reads->list[k]] = local_state(sim, reads->list[k]);
+    sim->x[reads->list[k]] = present_state(sim, reads->list[k]);
   }
 }
 
@@ -71,7 +71,7 @@ bool local_add_state(EngSim* sim, uint32_t state) {
     if (local->states[k] == state) return true;
   }
   if (local->state_count == LOCAL_STATES) return false;
-  local->x[local->state_count] = local_state(sim, state);
+  local->x[local->state_count] = present_state(sim, state);
   local->states[local->state_count++] = state;
   return !(local->index.wide[sim->model->env_count + state] & 2);
 }
@@ -277,7 +277,7 @@ static void end_atoms(EngSim* sim) {
 static void schedule(EngSim* sim, uint32_t id) {
   double g_zero = 0.0;
   if (!sim->model->atoms[id].time_only) return;
-  if (eng_output(sim, ENG_SINGLE_G, 0.0, local_state, sim, id, &g_zero)) {
+  if (eng_output(sim, ENG_SINGLE_G, 0.0, present_state, sim, id, &g_zero)) {
     eng_schedule_time(sim, id, g_zero);
   }
 }

@@ -6,8 +6,6 @@
 
 #include "engine/detect/detect.h"
 
-typedef struct EngSim EngSim;
-
 #define ENG_LOCAL_MOVED 8  // automata that a local event may move
 
 #define ENG_LOCAL_IMMINENT 256

@@ -130,8 +130,6 @@ SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* 
 
 // instant.c: what such rounds ask for where the states are on the trial
 
-/// A state at the present time.
-double local_state(const void* sim, uint32_t state);
 /// The value of a state into the environment.
 void local_fetch(EngSim* sim, uint32_t env);
 /// The value will be set. False: there are too many of them; so everywhere here.
@@ -178,8 +176,6 @@ enum { LOCAL_UNKNOWN, LOCAL_FAR, LOCAL_NEAR };
 bool local_find_forms(EngSim* sim, LocalIndex* index, uint32_t* work);
 /// The atom is followed on the present trial.
 void local_come_near(EngSim* sim, uint32_t id);
-/// How far what is shared may move the relation while nobody looks.
-double local_allowance(const EngSim* sim, uint32_t id);
 /// When the atom, whose g and slope at t_from are known, has to be looked at next: at a crossing,
 /// or before what is shared could make it cross. False: not on this trial.
 bool local_watch(EngSim* sim, uint32_t id, double t_from, EngCrossing* out);

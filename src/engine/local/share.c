@@ -249,7 +249,7 @@ void local_share(EngSim* sim) {
 
 // ---- relations that move with it ----------------------------------------------------------------
 
-double local_allowance(const EngSim* sim, uint32_t id) {
+static double allowance_of(const EngSim* sim, uint32_t id) {
   const LocalIndex* index = &sim->local->index;
   double sum = 0.0;
   if (sim->core.local.reach == 0.0) return 0.0;
@@ -330,7 +330,7 @@ bool local_watch(EngSim* sim, uint32_t id, double t_from, EngCrossing* out) {
   if (sim->core.local.reach == 0.0 || !moves_with_it(sim, id)) {
     return eng_detect_atom(sim, id, t_from, out);
   }
-  double allowance = local_allowance(sim, id);
+  double allowance = allowance_of(sim, id);
   bool waits = index->has_form[id] && !atom->truth && atom->armed;
   double t = t_from;
   if (waits && atom->g < -3.0 * allowance - atom->eps) {

@@ -6,8 +6,6 @@
 
 #include "engine/engine.h"
 
-typedef struct EngSim EngSim;
-
 #define ENG_EXPLICIT_METHOD "dp54"    // what `auto` begins with
 #define ENG_STIFF_METHOD    "rodas5"  // ... and changes to where that pays
 #define ENG_SMALL_METHOD    "bs32"    // ... and to where events limit the steps

@@ -73,6 +73,22 @@ static inline uint32_t events_nth_in_text(const EngSim* sim, const uint32_t* aut
   return sim->events.in_text ? sim->events.in_text[n] : n;
 }
 
+/// Whether surfaces that are slid along can come and go one by one.
+static inline bool eng_slides_locally(const EngSim* sim) {
+  return sim->core.slide.count && sim->core.slide.local;
+}
+
+/// Automata that may move while time flows, ascending; NULL: all.
+static inline const uint32_t* eng_active_automata(EngSim* sim, uint32_t* count) {
+  *count = sim->model->automaton_count;
+  return ENG_UNLIKELY(eng_slides_locally(sim)) ? eng_active_automata_slow(sim, count) : NULL;
+}
+
+/// From here on the instant looks at everything.
+static inline void eng_active_complete(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->active.reduced)) eng_active_complete_slow(sim);
+}
+
 // ---- values and relations -----------------------------------------------------------------------
 
 /// A state of a point, for programs that read few of them (ModelStateFn).

@@ -79,9 +79,7 @@ static bool is_inactive(const EngSim* sim, uint32_t automaton) {
   return follows != MODEL_NONE && sim->sliding.value.of_atom[follows / 2] != MODEL_NONE;
 }
 
-const uint32_t* eng_active_automata(EngSim* sim, uint32_t* count) {
-  *count = sim->model->automaton_count;
-  if (!sim->core.slide.count || !sim->core.slide.local) return NULL;
+const uint32_t* eng_active_automata_slow(EngSim* sim, uint32_t* count) {
   if (sim->active.automata_stale) {
     sim->active.automaton_count = 0;
     for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
@@ -126,8 +124,6 @@ static bool all_at_zero(const EngSim* sim) {
 void eng_reduced_begin(EngSim* sim) {
   const EngCore* core = &sim->core;
   const ModelMode* mode = core->mode;
-  sim->active.reduced = false;
-  if (!core->slide.count || !core->slide.local) return;
   if (core->contact.active || sim->contact.holds || core->dwell.any || sim->detect.has_pre ||
       sim->detect.has_auxiliary || sim->history.delays || sim->events.due_count ||
       sim->active.stale || !sim->programs.entered) {
@@ -137,7 +133,7 @@ void eng_reduced_begin(EngSim* sim) {
   if (sim->sliding.motion.bound != mode || !eng_dependency(sim) || !all_at_zero(sim)) return;
   uint32_t count = 0;
   eng_followed(sim, &count);
-  eng_active_automata(sim, &count);
+  eng_active_automata_slow(sim, &count);
   if (core->exit.pending) {
     activate(sim, core->exit.surface);
     sim->core.margins.stale = true;
@@ -146,8 +142,7 @@ void eng_reduced_begin(EngSim* sim) {
   sim->active.reduced = true;
 }
 
-void eng_active_complete(EngSim* sim) {
-  if (!sim->active.reduced) return;
+void eng_active_complete_slow(EngSim* sim) {
   sim->active.reduced = false;
   sim->active.followed_stale = true;
   sim->active.automata_stale = true;
@@ -173,10 +168,6 @@ void eng_active_complete(EngSim* sim) {
 }
 
 void eng_reduced_end(EngSim* sim) {
-  if (!sim->active.reduced) {
-    sim->active.automata_stale = true;
-    return;
-  }
   sim->active.reduced = false;
   uint32_t kept = 0;
   for (uint32_t k = 0; k < sim->active.followed_count; k++) {
@@ -185,6 +176,7 @@ void eng_reduced_end(EngSim* sim) {
   }
   sim->active.followed_count = kept;
   sim->active.followed_stale = false;
+  sim->active.automata_stale = false;
   kept = 0;
   for (uint32_t k = 0; k < sim->active.automaton_count; k++) {
     uint32_t a = sim->active.automata[k];

@@ -131,7 +131,7 @@ static uint32_t readers_at_zero(EngSim* sim, uint32_t state) {
 
 /// The state that moves g most, for its tolerance; of several that move it about as much the one
 /// that takes the fewest other relations off their zero. False: none does.
-bool side_choose_lift(EngSim* sim, uint32_t surface) {
+static bool choose_lift(EngSim* sim, uint32_t surface) {
   EngSurface* s = &sim->sliding.value.surfaces[surface];
   double most = 0.0;
   uint32_t best = MODEL_NONE;
@@ -174,7 +174,7 @@ static bool flows_agree(EngSim* sim, uint32_t surface) {
   const EngSurface* s = &sim->sliding.value.surfaces[surface];
   SidePad* pad = side_rounding;
   double g = 0.0;
-  if (s->offset == 0.0 && side_choose_lift(sim, surface)) {
+  if (s->offset == 0.0 && choose_lift(sim, surface)) {
     double slope = side_slope(sim, surface, sim->core.t, sim->x, &g);
     sim->sliding.lifted = s->lifts;
     sim->sliding.lift = fabs(g / slope);
@@ -231,10 +231,10 @@ static bool holds(EngSim* sim, uint32_t surface) {
   bool crosses =
       bound[0].v.lo > 0.0 || bound[0].v.hi < 0.0 || bound[1].v.lo > 0.0 || bound[1].v.hi < 0.0;
   double sigma = eng_sigma(sim, surfaces[surface].index);
-  if (crosses || !side_choose_lift(sim, surface) || !(sigma > 0.0)) return false;
+  if (crosses || !choose_lift(sim, surface) || !(sigma > 0.0)) return false;
   for (uint32_t k = 0; k < count; k++) {
     surfaces[k].kept = surfaces[k].offset;
-    if (k != surface) side_choose_lift(sim, k);
+    if (k != surface) choose_lift(sim, k);
   }
   bool tends = times_tend_to_zero(sim, surface, sigma);
   for (uint32_t k = 0; k < count; k++) {
@@ -251,7 +251,7 @@ static bool looks_beside(EngSim* sim, uint32_t surface) {
   const ModelDual* bound = &sim->sliding.sides.bound[(size_t)ENG_SIDES_MAX * surface];
   if (s->offset != 0.0 || (side_is_bounded(bound[0].v) && side_is_bounded(bound[1].v)))
     return false;
-  if (!side_choose_lift(sim, surface)) return false;
+  if (!choose_lift(sim, surface)) return false;
   s->offset = eng_sigma(sim, s->index);
   return s->offset > 0.0;
 }
@@ -674,7 +674,7 @@ static bool number_groups(EngSim* sim) {
   return true;
 }
 
-SltStatus side_make_rows(EngSim* sim, bool* made) {
+static SltStatus make_rows(EngSim* sim, bool* made) {
   EngSlide* slide = &sim->core.slide;
   *made = true;
   SLT_TRY(side_room_rows(sim, slide->rows));
@@ -712,7 +712,7 @@ SltStatus side_survey(EngSim* sim, bool* able) {
   }
   if (!*able) return SLT_OK;
   bool made = false;
-  SLT_TRY(side_make_rows(sim, &made));
+  SLT_TRY(make_rows(sim, &made));
   if (!made) slide->count = 0;
   return SLT_OK;
 }

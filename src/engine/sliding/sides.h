@@ -96,16 +96,10 @@ bool slide_crosses_plainly(EngSim* sim, bool settled);
 #define HOLD_SHRINKS 16.0  // distances at which a surface that holds is looked at, each to the next
 #define HOLD_FALLS   0.9   // times to reach it that fall by less do not tend to 0
 
-/// The state that moves g of a surface most, for its tolerance: `lifts`. False: none does.
-bool side_choose_lift(EngSim* sim, uint32_t surface);
-
 /// Sort the surfaces into groups that depend on each other, and make the rows that are needed.
 /// Surfaces that separate nothing, or cannot be crossed back, are left out. False: there are too
 /// many that depend on each other.
 SltStatus side_survey(EngSim* sim, bool* able);
-
-/// The rows of the groups as they are; `made` false: some combination of sides has no mode.
-SltStatus side_make_rows(EngSim* sim, bool* made);
 
 // ---- decide.c
 

@@ -324,14 +324,14 @@ SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, cons
 SltStatus eng_slide_room(EngSim* sim, uint32_t rows);
 /// What depends on which switches in the present mode; NULL where that cannot be listed.
 const EngDependency* eng_dependency(EngSim* sim);
-/// Automata that may move while the motion goes on along its surfaces, ascending; NULL: all.
-const uint32_t* eng_active_automata(EngSim* sim, uint32_t* count);
+/// Automata that may move while the motion goes on along its surfaces, ascending.
+const uint32_t* eng_active_automata_slow(EngSim* sim, uint32_t* count);
 /// Facts about switches and relations that never change.
 void eng_reduced_init(EngSim* sim);
 /// At the begin of an instant: whether it can be carried out on what is not slid along alone.
 void eng_reduced_begin(EngSim* sim);
 /// From here on the instant looks at everything.
-void eng_active_complete(EngSim* sim);
+void eng_active_complete_slow(EngSim* sim);
 /// The motion leaves a surface.
 void eng_reduced_leave(EngSim* sim, uint32_t surface, bool above);
 /// At its end.

@@ -16,7 +16,7 @@ static double energy_now(EngSim* sim) {
 
 void eng_audit_begin(EngSim* sim, bool initial) {
   EngAudit* audit = &sim->core.audit;
-  if (!sim->model->energy || initial) return;
+  if (initial) return;
   audit->before = energy_now(sim);
   audit->motion += audit->before - audit->now;
 }
@@ -90,7 +90,6 @@ static void warn_of_held(EngSim* sim) {
 void eng_audit_end(EngSim* sim, bool initial) {
   if (sim->model->energy) audit_energy(sim, initial);
   warn_of_held(sim);
-  eng_warn_least(sim);
 }
 
 double eng_energy_since(EngSim* sim) {

@@ -6,8 +6,6 @@
 
 #include "engine/engine.h"
 
-typedef struct EngSim EngSim;
-
 /// The energy that the model declares.
 typedef struct EngAudit {
   double start;

@@ -6,8 +6,6 @@
 
 #include "engine/engine.h"
 
-typedef struct EngSim EngSim;
-
 #define ENG_SLOTS         8     // modes whose registers are kept, the first of them for all others
 #define ENG_SLOT_AUTOMATA 8     // ... in models of so many automata
 #define ENG_SLOT_REGS     2048  // ... and for so many registers
@@ -104,8 +102,6 @@ SltStatus eng_start_values(EngSim* sim);
 double eng_start_value(EngSim* sim, const ModelStart* start);
 /// Fetch the compiled equations of sim->state, make room, bind, gather states, evaluate.
 SltStatus eng_enter_mode(EngSim* sim);
-/// Compare the window of steps that is over with the one before, and warn of a run that creeps.
-void eng_creep_look(EngSim* sim) __attribute__((cold));
 /// Place of the state whose value is farthest from standing still, as tolerances see it.
 uint32_t eng_fastest_state(const EngSim* sim);
 
