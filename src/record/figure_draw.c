@@ -203,10 +203,13 @@ static void draw_y_axis(const Drawing* d, const FigurePanel* panel, AxisId id, P
   bool right = id == AXIS_Y2;
   double x = right ? box.x + box.width + 7.0 : box.x - 7.0;
   PlotAnchor anchor = right ? PLOT_START : PLOT_END;
+  double above = HUGE_VAL;  // the text before, from below
   for (uint32_t i = 0; i < ticks.count; i++) {
     double y = box.y + (1.0 - ticks.ticks[i].at) * box.height + 0.35 * FONT;
-    if (!ticks.ticks[i].minor)
-      draw_text(d, x, y, anchor, d->theme->soft, str_from_c(ticks.ticks[i].text));
+    // in a low panel there is no room for the text of every mark
+    if (ticks.ticks[i].minor || fabs(above - y) < FONT) continue;
+    draw_text(d, x, y, anchor, d->theme->soft, str_from_c(ticks.ticks[i].text));
+    above = y;
   }
   if (ticks.factor) {
     char text[48] = "×";
@@ -226,10 +229,13 @@ static void draw_x_axis(const Drawing* d, const Axis* axis, double top) {
   const PlotPen mark = {.rgb = d->theme->frame, .width = 1.0};
   AxisTicks ticks;
   axis_ticks(axis, x_tick_count(d->right - d->left), false, &ticks);
+  double end = -HUGE_VAL;  // of the text before
   for (uint32_t i = 0; i < ticks.count; i++) {
     double x = d->left + ticks.ticks[i].at * (d->right - d->left);
     draw_line(d, x, top, x, top + (ticks.ticks[i].minor ? 2.0 : 4.0), &mark);
-    if (ticks.ticks[i].minor) continue;
+    double half = 0.5 * plot_text_width(str_from_c(ticks.ticks[i].text), FONT);
+    if (ticks.ticks[i].minor || x - half < end + 3.0) continue;
+    end = x + half;
     draw_text(d, x, top + 17.0, PLOT_MIDDLE, d->theme->soft, str_from_c(ticks.ticks[i].text));
   }
   char power[48] = "";

@@ -398,6 +398,30 @@ TEST(shades_where_a_part_is_a_block) {
   CHECK(!is_shaded(same_way, 60000, phase), "one curve, four times");
 }
 
+TEST(texts_of_marks_keep_apart) {
+  const char* csv[] = {"time,a,b\n0,-4,1000000.5\n1,2,1000000.7\n2,0,1000000.6\n", NULL};
+  for (int height = 140; height < 400; height += 10) {
+    char size[32];
+    snprintf(size, sizeof size, "%d:%d", height + 100, height);
+    const char* settings[] = {"phase", "a,b", "panel", "a", "size", size, NULL};
+    Picture p = draw_figure(csv, settings);
+    double last_x = 0.0;
+    double last_y = -100.0;
+    for (const char* at = p.data; (at = strstr(at, "<text")) != NULL; at++) {
+      double x = 0.0;
+      double y = 0.0;
+      if (sscanf(at, "<text x=\"%lf\" y=\"%lf\"", &x, &y) != 2 || !strstr(at, "text-anchor"))
+        continue;
+      if (strncmp(strstr(at, "text-anchor"), "text-anchor=\"end\"", 17) == 0) {
+        CHECK(x != last_x || fabs(y - last_y) >= 12.0, size);
+        last_x = x;
+        last_y = y;
+      }
+    }
+    free(p.data);
+  }
+}
+
 TEST(curves_in_space_have_three_axes) {
   const char* csv[] = {"time,x,y,z\n0,0,0,0\n1,1,0,1\n2,1,1,2\n3,0,1,3\n", NULL};
   for (int angle = -170; angle < 180; angle += 35) {
