@@ -18,6 +18,12 @@
 
 typedef struct EngSim EngSim;
 
+/// Numbers of something, ascending; `at` NULL: all from 0 on.
+typedef struct EngList {
+  const uint32_t* at;
+  uint32_t count;
+} EngList;
+
 /// Resolved options: no NaN, nothing left open.
 typedef struct EngOptions {
   double t_start, t_end;

@@ -203,7 +203,7 @@ void eng_find_active(EngSim* sim) {
   sim->detect.has_unilateral = traits.unilateral;
 }
 
-const uint32_t* eng_followed_slow(EngSim* sim, uint32_t* count) {
+EngList eng_followed_slow(EngSim* sim) {
   if (sim->active.followed_stale) {
     const ModelMode* mode = sim->core.mode;
     sim->active.followed_count = 0;
@@ -215,8 +215,7 @@ const uint32_t* eng_followed_slow(EngSim* sim, uint32_t* count) {
     }
     sim->active.followed_stale = false;
   }
-  *count = sim->active.followed_count;
-  return sim->active.followed;
+  return (EngList){sim->active.followed, sim->active.followed_count};
 }
 
 void eng_atoms_enter_mode(EngSim* sim) {
@@ -260,8 +259,8 @@ static bool only_impulses(const EngSim* sim) {
   return changes > 0 && changes == sim->instant.impulses;
 }
 
-/// Whether a constraint that may have kept a relation at its boundary is released now. What was slid
-/// along was kept there by the flows on its sides.
+/// Whether a constraint that may have kept a relation at its boundary is released now. What was
+/// slid along was kept there by the flows on its sides.
 static bool was_released(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (atom->marks.slid || !released_constraint(sim)) return false;
@@ -568,9 +567,8 @@ void eng_atom_judge(EngSim* sim, uint32_t i) {
 }
 
 void eng_atoms_judge(EngSim* sim) {
-  uint32_t count = 0;
-  const uint32_t* atoms = eng_instant_atoms(sim, &count);
-  judge(sim, atoms, count);
+  EngList atoms = eng_instant_atoms(sim);
+  judge(sim, atoms.at, atoms.count);
 }
 
 void eng_restore_truths(EngSim* sim) {
@@ -612,15 +610,14 @@ void eng_atoms_begin_instant(EngSim* sim) {
     memcpy(sim->active.live_round, sim->active.live,
            sim->model->atom_count * sizeof *sim->active.live);
   }
-  uint32_t count = 0;
-  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  EngList atoms = eng_instant_atoms(sim);
   // while time flows nobody has asked for the margins of what was slid along
   if (!sim->active.reduced && sim->core.slide.local) sim->core.margins.stale = true;
   for (uint32_t i = 0; !sim->active.reduced && i < sim->model->atom_count; i++) {
     eng_atom_begin_instant(sim, i);
   }
-  for (uint32_t place = 0; sim->active.reduced && place < count; place++) {
-    eng_atom_begin_instant(sim, mode->atoms[atoms[place]]);
+  for (uint32_t place = 0; sim->active.reduced && place < atoms.count; place++) {
+    eng_atom_begin_instant(sim, mode->atoms[atoms.at[place]]);
   }
   if (ENG_UNLIKELY(sim->active.reduced)) {
     eng_evaluate_followed(sim, sim->core.t, true);
@@ -631,8 +628,8 @@ void eng_atoms_begin_instant(EngSim* sim) {
   sim->core.leaves = false;
   sim->instant.changes_start = sim->core.changes;
   sim->instant.impulses = 0;
-  for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = atoms[place];
+  for (uint32_t place = 0; place < atoms.count; place++) {
+    uint32_t i = atoms.at[place];
     sim->atoms[mode->atoms[i]].g_start = sim->detect.g[i];
     sim->atoms[mode->atoms[i]].gdot = sim->detect.gdot[i];
   }
@@ -693,10 +690,9 @@ void eng_atoms_end_instant(EngSim* sim) {
   if (!sim->active.reduced) eng_control_jumps(sim);  // a reduced instant has set no values
   eng_control_margin(sim);
   fit_windows(sim);
-  uint32_t count = 0;
-  const uint32_t* atoms = eng_instant_atoms(sim, &count);
-  for (uint32_t place = 0; place < count; place++) {
-    eng_atom_end_instant(sim, atoms[place]);
+  EngList atoms = eng_instant_atoms(sim);
+  for (uint32_t place = 0; place < atoms.count; place++) {
+    eng_atom_end_instant(sim, atoms.at[place]);
   }
   sim->detect.polar = false;
   // in a reduced instant everything matters that did before
@@ -758,15 +754,14 @@ bool eng_atoms_mesh(EngSim* sim) {
   if (sim->active.indicator_count == 0) return false;
   eng_local_forget_far(sim);
   eng_pruned_forget(sim);
-  uint32_t count = 0;
-  const uint32_t* followed = eng_followed(sim, &count);
+  EngList followed = eng_followed(sim);
   bool known =
       sim->detect.end_known && sim->core.t == sim->stepper->trial.t && sim->core.slide.count;
   if (known) {
     // the search for events has been here
-    for (uint32_t place = 0; place < count; place++) {
-      sim->detect.g[followed[place]] = sim->detect.end_g[followed[place]];
-      sim->detect.gdot[followed[place]] = sim->detect.end_gdot[followed[place]];
+    for (uint32_t place = 0; place < followed.count; place++) {
+      sim->detect.g[followed.at[place]] = sim->detect.end_g[followed.at[place]];
+      sim->detect.gdot[followed.at[place]] = sim->detect.end_gdot[followed.at[place]];
     }
     sim->core.counts.guard_evaluations++;
   } else {
@@ -775,9 +770,9 @@ bool eng_atoms_mesh(EngSim* sim) {
   fit_windows(sim);
   bool changed = false;
   // what is slid along stays where it is
-  for (uint32_t place = 0; place < count; place++) {
-    changed |= eng_atom_mesh(sim, followed[place]);
-    if (isnan(sim->detect.g[followed[place]])) eng_warn_of_relation(sim, followed[place]);
+  for (uint32_t place = 0; place < followed.count; place++) {
+    changed |= eng_atom_mesh(sim, followed.at[place]);
+    if (isnan(sim->detect.g[followed.at[place]])) eng_warn_of_relation(sim, followed.at[place]);
   }
   if (changed) eng_edges_visit(sim, false);
   // a scheduled crossing that fired nothing lies behind us

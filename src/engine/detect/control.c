@@ -88,21 +88,20 @@ static bool compute_margin(EngSim* sim, uint32_t i, double t) {
 /// Margins of the atoms that matter, for the sizes as they are noted.
 static void fetch_margins(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  uint32_t count = 0;
   // what is asleep gets its own when it wakes
-  const uint32_t* list = eng_instant_atoms(sim, &count);
-  if (!sim->instant.running && sim->core.slide.local) list = eng_followed(sim, &count);
-  bool few = count <= mode->atom_count / 8;
+  bool awake = !sim->instant.running && sim->core.slide.local;
+  EngList list = awake ? eng_followed(sim) : eng_instant_atoms(sim);
+  bool few = list.count <= mode->atom_count / 8;
   bool missing = false;
   sim->pruning.stale = true;
-  for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = list[place];
+  for (uint32_t place = 0; place < list.count; place++) {
+    uint32_t i = list.at[place];
     if (sim->atoms[mode->atoms[i]].margin.key == margin_key(sim, i)) continue;
     missing |= !few || !compute_margin(sim, i, t);
   }
   if (missing) compute_margins(sim, t);
-  for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = list[place];
+  for (uint32_t place = 0; place < list.count; place++) {
+    uint32_t i = list.at[place];
     sim->proof.margin[i] = sim->atoms[mode->atoms[i]].margin.size;
   }
 }

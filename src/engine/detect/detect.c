@@ -190,10 +190,9 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   bool curved = false;
   uint64_t states = 0;
   uint32_t searched = 0;
-  uint32_t count = 0;
-  const uint32_t* followed = eng_followed(sim, &count);
-  for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = followed[place];
+  EngList followed = eng_followed(sim);
+  for (uint32_t place = 0; place < followed.count; place++) {
+    uint32_t i = followed.at[place];
     if (!is_open(sim, i) || !is_searched(sim, i)) continue;
     any = true;
     searched++;
@@ -205,8 +204,8 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   bool few = sim->local && searched * FEW < sim->active.indicator_count;
   if (ENG_UNLIKELY(few) && eng_local_is_prepared(sim)) {
     // along many surfaces few relations are left: those alone
-    for (uint32_t place = 0; place < count && any; place++) {
-      uint32_t i = followed[place];
+    for (uint32_t place = 0; place < followed.count && any; place++) {
+      uint32_t i = followed.at[place];
       if (is_open(sim, i) && is_searched(sim, i)) eng_local_control(sim, i, t_from);
     }
     return;
@@ -248,10 +247,9 @@ bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
 /// Add the first crossings behind t_from of atoms of which nothing is known yet to those that are
 /// known.
 static void collect(EngSim* sim, double t_from) {
-  uint32_t count = 0;
-  const uint32_t* followed = eng_followed(sim, &count);
-  for (uint32_t place = 0; place < count; place++) {
-    eng_collect_atom(sim, followed[place], t_from);
+  EngList followed = eng_followed(sim);
+  for (uint32_t place = 0; place < followed.count; place++) {
+    eng_collect_atom(sim, followed.at[place], t_from);
   }
 }
 
@@ -304,10 +302,9 @@ static double keep_first(EngSim* sim, double first) {
 static void preview_truths(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   eng_evaluate_followed(sim, t, false);
-  uint32_t count = 0;
-  const uint32_t* followed = eng_followed(sim, &count);
-  for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = followed[place];
+  EngList followed = eng_followed(sim);
+  for (uint32_t place = 0; place < followed.count; place++) {
+    uint32_t i = followed.at[place];
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     bool located = !atom->literal;
@@ -349,10 +346,9 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
     sim->core.counts.silent++;
   }
   sim->detect.end_known = false;
-  uint32_t count = 0;
-  const uint32_t* followed = eng_followed(sim, &count);
-  for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = followed[place];
+  EngList followed = eng_followed(sim);
+  for (uint32_t place = 0; place < followed.count; place++) {
+    uint32_t i = followed.at[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     atom->g = sim->detect.g[i];
     atom->gdot = sim->detect.gdot[i];
@@ -452,10 +448,9 @@ static void find_ends(EngSim* sim) {
   eng_evaluate_followed(sim, t_end, true);
   sim->detect.end_known = true;
   sim->core.pruned.ends_marked = true;
-  uint32_t count = 0;
-  const uint32_t* followed = eng_followed(sim, &count);
-  for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = followed[place];
+  EngList followed = eng_followed(sim);
+  for (uint32_t place = 0; place < followed.count; place++) {
+    uint32_t i = followed.at[place];
     sim->detect.end_g[i] = sim->detect.g[i];
     sim->detect.end_gdot[i] = sim->detect.gdot[i];
     sim->atoms[mode->atoms[i]].end_known = false;
@@ -680,10 +675,9 @@ void eng_schedule_linear(EngSim* sim) {
                sim->options.detection == SLT_DETECTION_COMBINED;
   if (!plain || !sim->detect.has_linear) {
     if (!sim->core.calendar.has_scheduled) return;
-    uint32_t count = 0;
-    const uint32_t* atoms = eng_instant_atoms(sim, &count);
-    for (uint32_t place = 0; place < count; place++) {
-      sim->atoms[mode->atoms[atoms[place]]].t_linear = (double)INFINITY;
+    EngList atoms = eng_instant_atoms(sim);
+    for (uint32_t place = 0; place < atoms.count; place++) {
+      sim->atoms[mode->atoms[atoms.at[place]]].t_linear = (double)INFINITY;
     }
     return;
   }

@@ -208,7 +208,7 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
 /// Find the atoms of the present mode that matter: sim->active.indicators.
 void eng_find_active(EngSim* sim);
 /// The atoms among them that are followed while time flows: places in the mode's list, ascending.
-const uint32_t* eng_followed_slow(EngSim* sim, uint32_t* count);
+EngList eng_followed_slow(EngSim* sim);
 /// Both sides of a guard's boundaries may have modes of their own, between which the motion slides.
 void eng_atoms_separate(EngSim* sim, const ModelGuard* guard);
 /// Facts about the atoms that never change.

@@ -247,20 +247,22 @@ bool eng_follow(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
   return false;
 }
 
-/// The sign test at step ends alone: the traditional way.
-bool eng_follow_ends(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
+static bool crosses_by_end(EngFollower* f, const EngPiece* whole) {
   if (!eng_follower_waits(f)) return false;
   eng_follower_aim(f, whole->ga, whole->da);
-  if (!crossed(f, whole->gb)) return false;
+  return crossed(f, whole->gb);
+}
+
+/// The sign test at step ends alone: the traditional way.
+bool eng_follow_ends(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
+  if (!crosses_by_end(f, whole)) return false;
   eng_follower_bracket(f, whole->a, whole->b, whole->ga, whole->gb, out);
   return true;
 }
 
 /// The truth at the mesh point alone: step 1 of the extrapolation algorithm as it is printed.
 bool eng_follow_mesh(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
-  if (!eng_follower_waits(f)) return false;
-  eng_follower_aim(f, whole->ga, whole->da);
-  if (!crossed(f, whole->gb)) return false;
+  if (!crosses_by_end(f, whole)) return false;
   *out = (EngCrossing){.index = f->index,
                        .t = whole->b,
                        .lo = whole->a,

@@ -88,7 +88,7 @@ void local_ask(EngSim* sim, uint32_t automaton) {
 static void gather_enabled(EngSim* sim) {
   events_enabled_clear(sim);
   for (uint32_t n = 0; n < sim->model->automaton_count; n++) {
-    uint32_t a = events_nth_in_text(sim, NULL, n);
+    uint32_t a = events_nth_in_text(sim, (EngList){NULL, 0}, n);
     if (!eng_is_barred(sim, a)) local_ask(sim, a);
   }
 }

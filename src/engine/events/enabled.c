@@ -92,9 +92,8 @@ static bool reads_nothing(EngSim* sim) {
 
 uint32_t events_broken_invariant(EngSim* sim) {
   if (!sim->instant.has_invariants) return MODEL_NONE;
-  uint32_t count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &count);
-  for (uint32_t n = 0; n < count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
     if (!state->invariant || eng_guard(sim, state->invariant)) continue;
@@ -105,9 +104,8 @@ uint32_t events_broken_invariant(EngSim* sim) {
 
 bool eng_anything_enabled(EngSim* sim) {
   // what is slid along stays where it is
-  uint32_t count = 0;
-  const uint32_t* automata = eng_active_automata(sim, &count);
-  for (uint32_t n = 0; n < count; n++) {
+  EngList automata = eng_active_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
     bool is_switch = sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH;
@@ -130,9 +128,8 @@ void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch) {
 
 void eng_edges_visit(EngSim* sim, bool latch) {
   if (!sim->instant.has_self_loops) return;
-  uint32_t automaton_count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
-  for (uint32_t n = 0; n < automaton_count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     events_latch_edges(sim, eng_nth(automata, n), latch);
   }
 }

@@ -144,17 +144,16 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
 static void trace_sliding(EngSim* sim, bool* fired) {
   bool leads = false;
   if (!sim->instant.was_sliding && !sim->core.slide.count) return;
-  uint32_t count = 0;
-  const uint32_t* atoms = eng_instant_atoms(sim, &count);
-  if (!sim->active.reduced) count = sim->model->atom_count;
-  for (uint32_t n = 0; n < count; n++) {
-    uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms[n]] : n;
+  EngList atoms = eng_instant_atoms(sim);
+  if (!sim->active.reduced) atoms.count = sim->model->atom_count;
+  for (uint32_t n = 0; n < atoms.count; n++) {
+    uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms.at[n]] : n;
     if (!sim->atoms[i].marks.described_surface || eng_slides_along(sim, i, &leads)) continue;
     eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, i);
     *fired = true;
   }
-  for (uint32_t n = 0; n < count; n++) {
-    uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms[n]] : n;
+  for (uint32_t n = 0; n < atoms.count; n++) {
+    uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms.at[n]] : n;
     if (!eng_slides_along(sim, i, &leads) || !leads || sim->atoms[i].marks.slid) continue;
     eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, i);
     *fired = true;
@@ -179,11 +178,10 @@ static void mark_sliding(EngSim* sim) {
     }
   }
   if (!sim->core.slide.count) return;
-  uint32_t count = 0;
-  const uint32_t* atoms = eng_instant_atoms(sim, &count);
-  if (!sim->active.reduced) count = sim->model->atom_count;
-  for (uint32_t n = 0; n < count; n++) {
-    uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms[n]] : n;
+  EngList atoms = eng_instant_atoms(sim);
+  if (!sim->active.reduced) atoms.count = sim->model->atom_count;
+  for (uint32_t n = 0; n < atoms.count; n++) {
+    uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms.at[n]] : n;
     bool leads = false;
     if (!eng_slides_along(sim, i, &leads)) continue;
     sim->atoms[i].sliding = true;

@@ -29,9 +29,8 @@ static void let_frictions_wait(EngSim* sim) {
 static void gather_enabled(EngSim* sim) {
   Events* events = &sim->events;
   events->fired_count = 0;
-  uint32_t count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &count);
-  for (uint32_t n = 0; n < count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = events_nth_in_text(sim, automata, n);
     bool idle = eng_is_barred(sim, a) || !eng_automaton_active(sim, a);
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
@@ -147,9 +146,8 @@ SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
 
 /// Take over the states in probe.states; every change is a record.
 static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
-  uint32_t automaton_count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
-  for (uint32_t n = 0; n < automaton_count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (sim->state[a] == sim->probe.states[a]) continue;
     // where the flow leads from the start is where the run begins
@@ -171,9 +169,8 @@ static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
 static bool observer_is_enabled(EngSim* sim) {
   if (!sim->detect.has_separating || !sim->events.has_observers || sim->detect.crossing_count == 0)
     return false;
-  uint32_t count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &count);
-  for (uint32_t n = 0; n < count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH || eng_is_barred(sim, a)) continue;
     uint32_t transition = eng_first_enabled(sim, a);

@@ -151,9 +151,8 @@ static bool reads_impulse(EngSim* sim, const ModelGuard* guard) {
 /// Switches follow the candidate. `enabled`: some other automaton could do something.
 static uint32_t flip_switches(EngSim* sim, uint32_t iteration, bool* enabled) {
   uint32_t fired = 0;
-  uint32_t count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &count);
-  for (uint32_t n = 0; n < count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) {
@@ -174,9 +173,8 @@ static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fire
   *fired = flip_switches(sim, iteration, &enabled);
   *quiet = *fired == 0 && !enabled;
   if (*fired > 0 || !enabled) return events_assign(sim);
-  uint32_t count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &count);
-  for (uint32_t n = 0; n < count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (!sim->model->automata[a].hidden || eng_is_barred(sim, a)) continue;
     uint32_t transition = eng_first_enabled(sim, a);
@@ -194,9 +192,8 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
   Events* events = &sim->events;
   *fired = 0;
   bool dropped = false;
-  uint32_t count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &count);
-  for (uint32_t n = 0; n < count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = events_nth_in_text(sim, automata, n);
     if (eng_is_barred(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) continue;

@@ -39,19 +39,21 @@ static inline bool eng_reduced_unseen(const EngSim* sim) {
   return sim->active.reduced && !sim->report.on_event && !sim->model->energy;
 }
 
-/// What an instant looks at: places in the mode's list of atoms, and automata (NULL: all).
-static inline const uint32_t* eng_instant_atoms(const EngSim* sim, uint32_t* count) {
-  *count = sim->active.reduced ? sim->active.followed_count : sim->active.indicator_count;
-  return sim->active.reduced ? sim->active.followed : sim->active.indicators;
+/// What an instant looks at: places in the mode's list of atoms, and automata.
+static inline EngList eng_instant_atoms(const EngSim* sim) {
+  const EngActiveSet* active = &sim->active;
+  return active->reduced ? (EngList){active->followed, active->followed_count}
+                         : (EngList){active->indicators, active->indicator_count};
 }
 
-static inline const uint32_t* eng_instant_automata(const EngSim* sim, uint32_t* count) {
-  *count = sim->active.reduced ? sim->active.automaton_count : sim->model->automaton_count;
-  return sim->active.reduced ? sim->active.automata : NULL;
+static inline EngList eng_instant_automata(const EngSim* sim) {
+  const EngActiveSet* active = &sim->active;
+  return active->reduced ? (EngList){active->automata, active->automaton_count}
+                         : (EngList){NULL, sim->model->automaton_count};
 }
 
-static inline uint32_t eng_nth(const uint32_t* list, uint32_t i) {
-  return list ? list[i] : i;
+static inline uint32_t eng_nth(EngList list, uint32_t i) {
+  return list.at ? list.at[i] : i;
 }
 
 /// The same for a state of the present mode.
@@ -68,8 +70,8 @@ static inline bool eng_is_barred(const EngSim* sim, uint32_t automaton) {
 }
 
 /// The n-th automaton that an instant looks at, in the order of the text where that is all of them.
-static inline uint32_t events_nth_in_text(const EngSim* sim, const uint32_t* automata, uint32_t n) {
-  if (automata) return automata[n];
+static inline uint32_t events_nth_in_text(const EngSim* sim, EngList automata, uint32_t n) {
+  if (automata.at) return automata.at[n];
   return sim->events.in_text ? sim->events.in_text[n] : n;
 }
 
@@ -78,10 +80,10 @@ static inline bool eng_slides_locally(const EngSim* sim) {
   return sim->core.slide.count && sim->core.slide.local;
 }
 
-/// Automata that may move while time flows, ascending; NULL: all.
-static inline const uint32_t* eng_active_automata(EngSim* sim, uint32_t* count) {
-  *count = sim->model->automaton_count;
-  return ENG_UNLIKELY(eng_slides_locally(sim)) ? eng_active_automata_slow(sim, count) : NULL;
+/// Automata that may move while time flows, ascending.
+static inline EngList eng_active_automata(EngSim* sim) {
+  return ENG_UNLIKELY(eng_slides_locally(sim)) ? eng_active_automata_slow(sim)
+                                               : (EngList){NULL, sim->model->automaton_count};
 }
 
 /// From here on the instant looks at everything.
@@ -120,10 +122,9 @@ static inline void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
 }
 
 /// Places of the atoms that are not at rest at a surface.
-static inline const uint32_t* eng_followed(EngSim* sim, uint32_t* count) {
-  if (ENG_UNLIKELY(sim->core.slide.count)) return eng_followed_slow(sim, count);
-  *count = sim->active.indicator_count;
-  return sim->active.indicators;
+static inline EngList eng_followed(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->core.slide.count)) return eng_followed_slow(sim);
+  return (EngList){sim->active.indicators, sim->active.indicator_count};
 }
 
 /// eng_evaluate_g() for these alone, where they are few.

@@ -79,7 +79,7 @@ static bool is_inactive(const EngSim* sim, uint32_t automaton) {
   return follows != MODEL_NONE && sim->sliding.value.of_atom[follows / 2] != MODEL_NONE;
 }
 
-const uint32_t* eng_active_automata_slow(EngSim* sim, uint32_t* count) {
+EngList eng_active_automata_slow(EngSim* sim) {
   if (sim->active.automata_stale) {
     sim->active.automaton_count = 0;
     for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
@@ -87,8 +87,7 @@ const uint32_t* eng_active_automata_slow(EngSim* sim, uint32_t* count) {
     }
     sim->active.automata_stale = false;
   }
-  *count = sim->active.automaton_count;
-  return sim->active.automata;
+  return (EngList){sim->active.automata, sim->active.automaton_count};
 }
 
 /// Into an ascending list that does not have it.
@@ -131,9 +130,8 @@ void eng_reduced_begin(EngSim* sim) {
   }
   if (!mode->shared || mode->implicit || sim->instant.zeno_automaton != MODEL_NONE) return;
   if (sim->sliding.motion.bound != mode || !eng_dependency(sim) || !all_at_zero(sim)) return;
-  uint32_t count = 0;
-  eng_followed(sim, &count);
-  eng_active_automata_slow(sim, &count);
+  eng_followed(sim);
+  eng_active_automata_slow(sim);
   if (core->exit.pending) {
     activate(sim, core->exit.surface);
     sim->core.margins.stale = true;

@@ -30,9 +30,8 @@ static void find_end(EngSim* sim) {
   sim->core.dwell.any = false;
   sim->core.dwell.until = (double)INFINITY;
   // no instant begins with a reduced active set while one dwells
-  uint32_t automaton_count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
-  for (uint32_t n = 0; n < automaton_count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (!sim->instant.chatter[a].dwelling) continue;
     sim->core.dwell.any = true;
@@ -163,9 +162,8 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
   *begun = false;
   double t = sim->core.t;
   int jumped = -1;
-  uint32_t automaton_count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
-  for (uint32_t n = 0; n < automaton_count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     EngChatter* c = &sim->instant.chatter[a];
     bool moved = sim->state[a] != sim->values.state_before[a];

@@ -325,7 +325,7 @@ SltStatus eng_slide_room(EngSim* sim, uint32_t rows);
 /// What depends on which switches in the present mode; NULL where that cannot be listed.
 const EngDependency* eng_dependency(EngSim* sim);
 /// Automata that may move while the motion goes on along its surfaces, ascending.
-const uint32_t* eng_active_automata_slow(EngSim* sim, uint32_t* count);
+EngList eng_active_automata_slow(EngSim* sim);
 /// Facts about switches and relations that never change.
 void eng_reduced_init(EngSim* sim);
 /// At the begin of an instant: whether it can be carried out on what is not slid along alone.

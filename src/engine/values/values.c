@@ -418,9 +418,8 @@ void eng_bind_states(EngSim* sim) {
 /// Whether nothing but switches has moved that decide about no equations and no other switch: the
 /// mode stays, and what matters in it.
 static bool only_switches_moved(const EngSim* sim) {
-  uint32_t count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &count);
-  for (uint32_t n = 0; n < count; n++) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (sim->state[a] != sim->programs.entered_state[a] && !sim->sliding.value.switch_alone[a])
       return false;
@@ -644,9 +643,8 @@ static bool evaluate_some(EngSim* sim, const ModelProgram* program, double* regs
 
 void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope) {
   const ModelMode* mode = sim->core.mode;
-  uint32_t count = 0;
   // in an instant the list is as its begin has made it
-  if (!sim->active.reduced) eng_followed(sim, &count);
+  if (!sim->active.reduced) eng_followed(sim);
   bool few = (sim->active.reduced || sim->core.slide.local) && !sim->detect.has_pre &&
              sim->active.followed_count > 0 && sim->active.followed_count <= mode->atom_count / 8;
   if (!few || !evaluate_some(sim, &mode->g_flow, sim->programs.g_flow, t, sim->detect.g)) {
