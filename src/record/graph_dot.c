@@ -254,16 +254,25 @@ static void write_automaton(Sink* sink, const Graph* graph, uint32_t a, Arena* a
   sink_c(sink, "  }\n");
 }
 
-static void write_switches(Sink* sink, const Graph* graph, Arena* arena) {
-  sink_c(sink,
-         "  switches [shape=plaintext, style=\"\", label=<<TABLE BORDER=\"0\" CELLSPACING=\"2\">"
-         "<TR><TD ALIGN=\"LEFT\"><B>switches of conditions and piecewise functions</B></TD></TR>");
-  for (uint32_t s = 0; s < graph->switch_count; s++) {
-    sink_c(sink, "<TR><TD ALIGN=\"LEFT\">");
-    plot_svg_escaped(sink, graph_switch_text(&graph->switches[s], graph->ran, arena));
-    sink_c(sink, "</TD></TR>");
+/// Above the automata, at the left: a node would push them apart.
+static void write_head(Sink* sink, const Graph* graph, const char* title, Arena* arena) {
+  if (!title[0] && graph->switch_count == 0) return;
+  sink_c(sink, ", label=<<TABLE BORDER=\"0\" CELLSPACING=\"2\" CELLPADDING=\"0\">");
+  if (title[0]) {
+    sink_c(sink, "<TR><TD ALIGN=\"LEFT\"><B>");
+    plot_svg_escaped(sink, str_from_c(title));
+    sink_c(sink, "</B></TD></TR>");
   }
-  sink_c(sink, "</TABLE>>];\n");
+  if (graph->switch_count) {
+    sink_c(sink,
+           "<TR><TD ALIGN=\"LEFT\">switches of conditions and piecewise functions:</TD></TR>");
+  }
+  for (uint32_t s = 0; s < graph->switch_count; s++) {
+    sink_c(sink, "<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"11\">");
+    plot_svg_escaped(sink, graph_switch_text(&graph->switches[s], graph->ran, arena));
+    sink_c(sink, "</FONT></TD></TR>");
+  }
+  sink_c(sink, "</TABLE>>");
 }
 
 void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* sink) {
@@ -271,11 +280,7 @@ void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* 
                "ranksep=0.4, pad=0.2, "
                "fontname=\"sans-serif\", "
                "fontsize=13, labelloc=t, labeljust=l");
-  if (title[0]) {
-    sink_c(sink, ", label=<<B>");
-    plot_svg_escaped(sink, str_from_c(title));
-    sink_c(sink, "</B>>");
-  }
+  write_head(sink, graph, title, arena);
   sink_c(
       sink,
       "];\n  node [shape=box, style=\"rounded,filled\", fillcolor=\"#e3eefa\", color=\"#1f2328\", "
@@ -284,6 +289,5 @@ void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* 
   // from left to right, dot stacks from the bottom
   for (uint32_t a = graph->automaton_count; a-- > 0;)
     write_automaton(sink, graph, a, arena);
-  if (graph->switch_count) write_switches(sink, graph, arena);
   sink_c(sink, "}\n");
 }

@@ -90,7 +90,7 @@ class Graph(cli_case.CliCase):
             for group in groups:
                 if group.get("class") == "edge":
                     self.assertEqual(self.texts(group), [], model)
-                if group.get("class") == "node" and self.texts(group) and "switches" not in self.texts(group)[0]:
+                if group.get("class") == "node" and self.texts(group):
                     shapes = [e.get("fill") for e in group if e.tag in (f"{SVG}polygon", f"{SVG}path")]
                     self.assertTrue(shapes and shapes[0] not in (None, "none", "transparent"), (model, self.texts(group)))
 
