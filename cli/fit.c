@@ -185,6 +185,13 @@ static void print_result(const FitCommand* c, const SltFitResult* result) {
   if (result->condition > 1e6) print_weakest(c, result);
   printf("%llu residuals, rms %.4g, %u iterations, %u runs%s\n", (unsigned long long)result->points,
          result->rms, result->iterations, result->runs, result->converged ? "" : "; not converged");
+  if (result->late) {
+    printf("the data begin after the end of the model's experiment: it was run on to them\n");
+  }
+  if (result->left_out) {
+    printf("%llu numbers of the data are left out: before the start, or at jumps\n",
+           (unsigned long long)result->left_out);
+  }
 }
 
 static int write_result(const FitCommand* c) {

@@ -119,6 +119,8 @@ static int make_design(SweepCommand* c) {
   if (c->map) return CLI_DONE;
   int exit = trial_measures(&c->trial, &c->measures);
   if (exit != CLI_DONE) return exit;
+  status = slt_design_check_names(c->design, c->measures, &problem);
+  if (status < 0) return problem_print(NULL, &problem, status);
   if (slt_measures_count(c->measures) == 0 && !c->trajectories) {
     cli_error("sweep needs to know what to measure");
     cli_hint("--measure 'max(x)', `measure peak = max(x);` in the model, or --trajectories FOLDER");

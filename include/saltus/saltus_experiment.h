@@ -109,6 +109,10 @@ SLT_API uint32_t slt_design_parameter_count(const SltDesign* design);
 SLT_API const char* slt_design_parameter_name(const SltDesign* design, uint32_t parameter);
 /// The file that its values were read from, for who wants to write files beside it; NULL: none.
 SLT_API const char* slt_design_parameter_file(const SltDesign* design, uint32_t parameter);
+/// Whether the rows of a sweep can name their columns: SLT_ERR_ARGUMENT with a problem where a
+/// measure is called like a parameter of the design, or `member`, `status` or `message`.
+SLT_API SltStatus slt_design_check_names(const SltDesign* design, const SltMeasures* measures,
+                                         SltProblem* problem);
 SLT_API uint64_t slt_design_member_count(const SltDesign* design);
 /// Parameters of one member: a function of its number, so that members can be made anywhere in any
 /// order.
@@ -597,9 +601,11 @@ typedef struct SltFitResult {
   uint32_t runs;        ///< of the model in all
   bool converged;
   double* correlation;  ///< n by n, of the parameters; owned by the caller, who gave it, or NULL
-  double* weakest;   ///< n: the direction the data determine least, in relative changes; likewise
-  double condition;  ///< largest over smallest singular value of the scaled Jacobian: beyond 1e6
-                     ///< the direction `weakest` is not determined
+  double* weakest;    ///< n: the direction the data determine least, in relative changes; likewise
+  double condition;   ///< largest over smallest singular value of the scaled Jacobian: beyond 1e6
+                      ///< the direction `weakest` is not determined
+  uint64_t left_out;  ///< numbers of the data that come before the run or stand at jumps
+  bool late;          ///< data begin after the end of the model's experiment; it was run on to them
 } SltFitResult;
 
 /// Least squares by the method of Levenberg and Marquardt, within bounds.

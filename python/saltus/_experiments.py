@@ -274,7 +274,8 @@ class Fit:
     """What a fit has found: ``f["k"].value``, ``f.params`` for the next run."""
 
     def __init__(self, names: list[str], raw: tuple[Any, ...]) -> None:
-        values, self.points, self.rms, self.iterations, self.runs, self.converged, correlation, weakest, self.condition = raw
+        values, self.points, self.rms, self.iterations, self.runs, self.converged, correlation, weakest, *rest = raw
+        self.condition, self.left_out = rest  #: left out: numbers of the data before the start, or at jumps
         self.found = {n: Fitted(n, v, d, (lo, hi)) for n, (v, d, lo, hi) in zip(names, values)}
         self.correlation = np.frombuffer(correlation).reshape(len(names), len(names))
         #: the direction that the data determine least, in relative changes; of no weight below a condition of 1e6

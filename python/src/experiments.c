@@ -186,6 +186,13 @@ static bool make_design(Sweep* sweep, PyObject* const* args) {
   return work->status >= 0;
 }
 
+static bool check_names(Sweep* sweep) {
+  Work* work = &sweep->work;
+  work->status = slt_design_check_names(sweep->design, work->measures, &work->problem);
+  if (work->status < 0) raise_problem(work, "measures");
+  return work->status >= 0;
+}
+
 static void run_sweep(Sweep* sweep, double until, uint64_t jobs) {
   Work* work = &sweep->work;
   SltSweepOptions options = slt_sweep_options();
@@ -224,7 +231,7 @@ PyObject* model_sweep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   }
   sweep.messages = PyList_New(0);
   bool ready = sweep.messages && make_design(&sweep, args) &&
-               read_measures(&sweep.work, args[SWEEP_MEASURES]);
+               read_measures(&sweep.work, args[SWEEP_MEASURES]) && check_names(&sweep);
   if (ready) {
     sweep.parameter_count = slt_design_parameter_count(sweep.design);
     sweep.measure_count = slt_measures_count(sweep.work.measures);
@@ -471,10 +478,11 @@ static PyObject* fit_result(const Fit* fit) {
   const SltFitResult* r = &fit->result;
   Py_ssize_t n = (Py_ssize_t)fit->count;
   Py_ssize_t size = (Py_ssize_t)sizeof(double);
-  return Py_BuildValue("(NKdIIOy#y#d)", parameter_values(fit->parameters, fit->count),
+  return Py_BuildValue("(NKdIIOy#y#dK)", parameter_values(fit->parameters, fit->count),
                        (unsigned long long)r->points, r->rms, r->iterations, r->runs,
                        r->converged ? Py_True : Py_False, (const char*)r->correlation, n * n * size,
-                       (const char*)r->weakest, n * size, r->condition);
+                       (const char*)r->weakest, n * size, r->condition,
+                       (unsigned long long)r->left_out);
 }
 
 static void fit_free(Fit* fit) {

@@ -68,6 +68,8 @@ class Sweeps(unittest.TestCase):
             (ValueError, lambda: m.sweep({"h": [[1, 2]]}, FALL)),
             (ValueError, lambda: m.sweep({"h": [1]}, "max(nobody)")),
             (ValueError, lambda: m.sweep({"h": [1]}, "max(")),
+            (ValueError, lambda: m.sweep({"h": [1]}, "h = max(y)")),
+            (ValueError, lambda: m.sweep({"h": [1]}, "status = max(y)")),
             (ValueError, lambda: m.sweep({"h": [1]}, FALL, sampling="best")),
             (ValueError, lambda: m.sweep({"h": "0:1"}, FALL, sampling="lhs")),
             (ValueError, lambda: m.sweep({"h": [1]}, FALL, samples=3)),
@@ -156,6 +158,10 @@ class Fits(unittest.TestCase):
         table = np.rec.fromarrays([t, x], names="time,x")
         self.assertAlmostEqual(m.fit(table, {"k": 1})["k"].value, 1.5, places=5)
         dates = pandas.DataFrame({"x": x}, index=pandas.to_datetime(t, unit="s"))
+        doubled = m.fit({"time": np.repeat(t, 2), "x": np.repeat(x, 2)}, {"k": 1})
+        self.assertAlmostEqual(doubled["k"].value, 1.5, places=5)
+        early = m.fit({"time": t - 0.25, "x": x}, {"k": 1})
+        self.assertEqual((early.points, early.left_out), (7, 3))
         for data, words in (
             (dates, "dates"),
             ({"time": t.astype("timedelta64[s]"), "x": x}, "dates"),

@@ -4,6 +4,8 @@
 // one after the other, so any worker can make any member, and a sweep can go on anywhere.
 #include "experiment/design.h"
 
+#include "experiment/measure.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -42,6 +44,24 @@ const char* slt_design_parameter_name(const SltDesign* design, uint32_t paramete
 
 const char* slt_design_parameter_file(const SltDesign* design, uint32_t parameter) {
   return design && parameter < design->count ? design->axes[parameter].file : NULL;
+}
+
+SltStatus slt_design_check_names(const SltDesign* design, const SltMeasures* measures,
+                                 SltProblem* problem) {
+  static const char* const own[] = {"member", "status", "message"};
+  if (!design || !measures) return SLT_ERR_ARGUMENT;
+  for (uint32_t i = 0; i < slt_measures_count(measures); i++) {
+    const char* name = slt_measures_name(measures, i);
+    bool taken = false;
+    for (uint32_t k = 0; k < SLT_COUNT(own); k++)
+      taken |= strcmp(name, own[k]) == 0;
+    for (uint32_t k = 0; k < design->count; k++)
+      taken |= strcmp(name, design->axes[k].parameter.name) == 0;
+    if (!taken || !measures->own[i]) continue;  // a parameter may be measured under its name
+    return problem_set(problem, SLT_ERR_ARGUMENT, "another name: 'peak = max(x)'",
+                       "the measure `%s` has the name of another column", name);
+  }
+  return SLT_OK;
 }
 
 // ---- values of one parameter --------------------------------------------------------------------

@@ -354,6 +354,8 @@ static void describe(const Search* s, SltFitResult* result) {
     }
   }
   result->points = fit->m;
+  result->left_out = fit->left_out;
+  result->late = fit->late;
   result->rms = sqrt(s->cost / (double)fit->m);
   result->iterations = s->iterations;
   result->converged = s->converged;

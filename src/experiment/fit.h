@@ -33,6 +33,8 @@ typedef struct Fit {
   Parameter* parameters;
   SltFitParameter* out;
   uint32_t n;
+  bool late;          // data begin after the end of the model's experiment
+  uint64_t left_out;  // numbers of the data before the run, or at jumps
   uint64_t m;
   uint32_t runs;
 } Fit;

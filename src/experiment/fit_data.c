@@ -5,6 +5,7 @@
 #include "experiment/measure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,25 +90,39 @@ static double weight_of(const SltFitOptions* options, const char* name) {
   return 1.0;
 }
 
+/// Whether the data jump between a row and the next one: both have one time and differ.
+static bool jumps_behind(const FitSet* set, uint32_t row) {
+  const SltTable* table = set->data->table;
+  if (row + 1 >= slt_table_row_count(table)) return false;
+  if (slt_table_value(table, row, set->time) != slt_table_value(table, row + 1, set->time)) {
+    return false;
+  }
+  for (uint32_t c = 0; c < slt_table_column_count(table); c++) {
+    double a = slt_table_value(table, row, c);
+    double b = slt_table_value(table, row + 1, c);
+    if (a != b && !(isnan(a) && isnan(b))) return true;
+  }
+  return false;
+}
+
 /// Whether a cell makes a residual. Of a quantity those rows are left out that come before the run,
-/// and those that stand at a jump, two at one time: where the model jumps moves with the
-/// parameters, and no residual there is smooth.
+/// and those that stand at a jump: where the model jumps moves with the parameters, and no residual
+/// there is smooth.
 static bool is_counted(const FitSet* set, const FitColumn* column, uint32_t row) {
   const SltTable* table = set->data->table;
   if (isnan(slt_table_value(table, row, column->column))) return false;
   if (column->automaton) return true;
-  double t = slt_table_value(table, row, set->time);
-  bool above = row > 0 && slt_table_value(table, row - 1, set->time) == t;
-  bool below =
-      row + 1 < slt_table_row_count(table) && slt_table_value(table, row + 1, set->time) == t;
-  return t >= set->t_start && !above && !below;
+  if (row > 0 && jumps_behind(set, row - 1)) return false;
+  return slt_table_value(table, row, set->time) >= set->t_start && !jumps_behind(set, row);
 }
 
-static uint64_t count_numbers(const FitSet* set, const FitColumn* column) {
-  uint64_t count = 0;
-  for (uint32_t i = 0; i < slt_table_row_count(set->data->table); i++)
-    count += is_counted(set, column, i) ? 1u : 0u;
-  return count;
+/// Numbers of a column that make residuals, and those that are left out.
+static void count_numbers(Fit* fit, const FitSet* set, const FitColumn* column) {
+  for (uint32_t i = 0; i < slt_table_row_count(set->data->table); i++) {
+    bool counts = is_counted(set, column, i);
+    fit->m += counts;
+    fit->left_out += !counts && !isnan(slt_table_value(set->data->table, i, column->column));
+  }
 }
 
 SltStatus table_check_numbers(const SltTable* table, uint32_t column, SltProblem* problem) {
@@ -145,9 +160,11 @@ static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* pro
     }
     set->columns[set->column_count++] = column;
     SLT_TRY(table_check_numbers(table, i, problem));
-    fit->m += count_numbers(set, &column);
+    count_numbers(fit, set, &column);
   }
   if (set->time != UINT32_MAX) SLT_TRY(table_check_numbers(table, set->time, problem));
+  fit->late |= set->time != UINT32_MAX && slt_table_row_count(table) > 0 &&
+               slt_table_value(table, 0, set->time) > slt_model_experiment(fit->model).end;
   for (uint32_t i = 1; set->time != UINT32_MAX && i < slt_table_row_count(table); i++) {
     if (slt_table_value(table, i, set->time) >= slt_table_value(table, i - 1, set->time)) continue;
     return problem_set(problem, SLT_ERR_ARGUMENT, "sort them",
@@ -223,6 +240,18 @@ static bool is_early(const Fit* fit) {
   return false;
 }
 
+static SltStatus no_column(const Fit* fit, SltProblem* problem) {
+  char hint[240] = "columns are matched by their names, or by --columns; the data have";
+  const SltTable* table = fit->sets[0].data->table;
+  for (uint32_t i = 0; i < slt_table_column_count(table) && strlen(hint) < 180; i++) {
+    size_t used = strlen(hint);
+    snprintf(hint + used, sizeof hint - used, "%s `%.40s`", i ? "," : "",
+             slt_table_column_name(table, i));
+  }
+  return problem_set(problem, SLT_ERR_NOT_FOUND, hint,
+                     "the data have no numbers in a column that the model knows");
+}
+
 SltStatus fit_prepare(Fit* fit, SltProblem* problem) {
   SltSim* sim = NULL;
   SLT_TRY(slt_sim_create(fit->model, &fit->sim, &sim));
@@ -236,11 +265,11 @@ SltStatus fit_prepare(Fit* fit, SltProblem* problem) {
     return problem_set(problem, SLT_ERR_ARGUMENT, "--from T begins earlier",
                        "the data end before the run begins, at t = %.10g", fit->sets[0].t_start);
   }
-  if (fit->m == 0) {
-    return problem_set(problem, SLT_ERR_NOT_FOUND,
-                       "columns are matched by their names: x, x', time(A.s)",
-                       "the data have no numbers in a column that the model knows");
+  if (fit->m == 0 && fit->left_out > 0) {
+    return problem_set(problem, SLT_ERR_ARGUMENT, "keep one row of each time, or their mean",
+                       "all numbers of the data stand at jumps: rows of one time that differ");
   }
+  if (fit->m == 0) return no_column(fit, problem);
   if (fit->m <= fit->n) {
     return problem_set(problem, SLT_ERR_ARGUMENT, "more data, or fewer parameters",
                        "%u parameters cannot be found from %llu numbers", fit->n,

@@ -306,6 +306,7 @@ static SltStatus read_measure(Reader* r, Str name, Str text) {
     free(copy);
     return status;
   }
+  m->own[m->count] = name.data != text.data;
   m->names[m->count++] = copy;
   return SLT_OK;
 }
@@ -321,8 +322,9 @@ static void name_problem(SltProblem* problem, const char* text) {
 static SltStatus read_all(Reader* r, const char* const* texts, uint32_t count) {
   SltMeasures* m = r->measures;
   m->names = calloc(count + 1, sizeof *m->names);
+  m->own = calloc(count + 1, sizeof *m->own);
   m->formulas = calloc(count + 1, sizeof *m->formulas);
-  if (!m->names || !m->formulas) return SLT_ERR_NOMEM;
+  if (!m->names || !m->own || !m->formulas) return SLT_ERR_NOMEM;
   for (uint32_t i = 0; i < count; i++) {
     const char* text = texts ? texts[i] : slt_model_measure_text(m->model, i);
     Str formula = str_from_c(text);
@@ -370,6 +372,7 @@ void slt_measures_free(SltMeasures* measures) {
     formula_clear(&measures->formulas[i]);
   }
   free((void*)measures->names);
+  free(measures->own);
   free(measures->formulas);
   free(measures);
 }

@@ -43,6 +43,7 @@ struct SltMeasures {
   Reading readings[MEASURE_LEAVES];
   uint32_t reading_count;
   char** names;
+  bool* own;          // the name is not the formula itself
   Formula* formulas;  // over the readings
   uint32_t count;
 };

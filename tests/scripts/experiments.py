@@ -426,6 +426,23 @@ class Fit(Experiment):
         self.write("back.csv", "time,x\n1,1\n0,2\n2,3\n")
         bad(2, "not in order of time", "--data", "back.csv", "--params", "k")
         bad(2, "does not know", "--data", "d.csv", "--params", "k", "--loss", "l1")
+        self.write("twice.csv", "time,x\n0,1\n0,1.1\n1,2\n1,2.1\n2,3\n2,3.1\n")
+        bad(2, "stand at jumps", "--data", "twice.csv", "--params", "k")
+        self.write("unit.csv", "time,x [mm]\n0,1\n1,2\n2,3\n")
+        bad(1, "`time`, `x [mm]`", "--data", "unit.csv", "--params", "k")
+
+    def test_data_elsewhere(self):
+        """What is left out, and data that no experiment comes to, are told."""
+        self.write("m.lisma", "const k = 1;\nx' = -k*x;  x(t0) = 3;\nexperiment { end = 2; }\n")
+        rows = [(t / 10, 3 * math.exp(-0.5 * t / 10)) for t in range(30)]
+        for shift, says in ((0.0, ""), (-0.95, "10 numbers of the data are left out"), (100.0, "it was run on to them")):
+            self.write("d.csv", "time,x\n" + "".join(f"{t + shift!r},{x!r}\n" for t, x in rows))
+            result = self.good("fit", "m.lisma", "--data", "d.csv", "--params", "k")
+            self.assertIn(says, result.out)
+            self.assertEqual("left out" in result.out, "left out" in says)
+            self.assertEqual("run on" in result.out, "run on" in says)
+        self.write("d.csv", "time,x\n" + "".join(f"{t!r},{x!r}\n" * 2 for t, x in rows))
+        self.assertIn("60 residuals", self.good("fit", "m.lisma", "--data", "d.csv", "--params", "k").out)
 
 
 class Optimize(Experiment):

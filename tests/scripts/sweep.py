@@ -267,6 +267,8 @@ class Sweep(cli_case.CliCase):
         vary = ("fall.lisma", "--vary", "k=0.5:0.9:5")
         bad(2, "something that varies", "fall.lisma")
         bad(1, "did you mean y0", "fall.lisma", "--vary", "yo=1")
+        bad(2, "name of another column", *vary, "--measure", "k = max(y)")
+        bad(2, "name of another column", *vary, "--measure", "status = max(y)")
         bad(1, "y(t0) is its initial value", "fall.lisma", "--vary", "y=1")
         bad(2, "the range is empty", "fall.lisma", "--vary", "k=2:1:5")
         self.write("words.csv", "k\n0.5\nhalf\n")
