@@ -96,8 +96,8 @@ endforeach()
 saltus_inner_program(laws_tree_tool ${PROJECT_SOURCE_DIR}/tests/laws/tree_tool.c)
 saltus_inner_program(laws_bounce ${PROJECT_SOURCE_DIR}/tests/laws/bounce.c)
 set(laws ${PROJECT_SOURCE_DIR}/tests/laws)
-set(laws_now --law relations --law states --law state --law time --law shift --law number --law spelling --law records
-  --law runs)
+set(laws_now --law relations --law states --law state --law time --law shift --law number --law beside --law spelling
+  --law records --law runs)
 if(SALTUS_SANITIZE)
   set(laws_slice gallery/20 gen:stops:1 gen:cells:1 --generated 17)
 else()

@@ -31,6 +31,12 @@ COMPANIONS = {
     "decay": "const T_b = UNIT; x_b' = -1e5*(x_b - y_b)/T_b; y_b' = -y_b/T_b; x_b(t0) = 0; y_b(t0) = 1;\n",
     "vessels": "const T_b = UNIT; q_b = sign(x_b - y_b)*sqrt(abs(x_b - y_b)); x_b' = -q_b/T_b; y_b' = q_b/T_b;\n"
                "x_b(t0) = 1; y_b(t0) = 0;\n",
+    "rectifier": "const T_b = UNIT; u_b' = 6*w_b/T_b; w_b' = -6*u_b/T_b; u_b(t0) = 0; w_b(t0) = 1; i_b = 0;\n"
+                 "c_b' = (i_b - c_b)/T_b; c_b(t0) = 0;\n"
+                 "automaton d_b { state off_b [i_b <= 0] { i_b = 0; } from init, on_b;\n"
+                 "  state on_b [u_b - c_b >= 0] { i_b = 10*(u_b - c_b); } from init, off_b; }\n",
+    "delay": "const T_b = UNIT; x_b' = -delay(x_b, 0.7*UNIT)/T_b; x_b(t0) = 1;\n",
+    "floor": "const T_b = UNIT; x_b' = 3/T_b; x_b(t0) = 0.1; n_b = floor(x_b); y_b' = (n_b - y_b)/T_b; y_b(t0) = 0;\n",
     "rod": "const T_b = UNIT; x_b'' = l_b*x_b/T_b^2; y_b'' = (l_b*y_b - 9.81)/T_b^2; x_b^2 + y_b^2 = 1;\n"
            "x_b(t0) = 1; y_b(t0) = 0; x_b'(t0) = 0; y_b'(t0) = 0; l_b(t0) = 0;\n",
 }

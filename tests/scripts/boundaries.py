@@ -256,6 +256,16 @@ class Boundaries(cli_case.CliCase):
                 rows, _, _ = self.run_model(text, until="0.6", samples="1")
                 self.assertAlmostEqual(rows[-1]["v"]/unit, exact, delta=1e-6*exact, msg=text)
 
+    def test_a_step_that_leaves_a_boundary_at_its_beginning_is_not_begun_for_ever(self):
+        # u - c and i are zero at the start and rise at once: shorter steps find the crossing nearer in proportion
+        for unit in (1.0, 1e-9, 1e5):
+            text = (f"const T = {unit!r}; u' = 6*w/T; w' = -6*u/T; u(t0) = 0; w(t0) = 1; i = 0; c' = (i - c)/T; c(t0) = 0;\n"
+                    "automaton d { state off [i <= 0] { i = 0; } from init, on;\n"
+                    "  state on [u - c >= 0] { i = 10*(u - c); } from init, off; }\n")
+            rows, _, _ = self.run_model(text, until=repr(10 * unit))
+            self.assertAlmostEqual(rows[-1]["u"], math.sin(60), 4, unit)
+            self.assertAlmostEqual(rows[-1]["c"], 0.65623, 4, unit)
+
     def test_schedules_that_rounding_tells_apart_are_one_instant(self):
         for unit in (1.0, 1e-12, 1e6):
             text = f"n(t0) = 0; m(t0) = 0; both(t0) = 0; last(t0) = -1;\n" \

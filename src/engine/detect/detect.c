@@ -479,18 +479,22 @@ static double find_crossings(EngSim* sim, double t_from, bool near, bool once_mo
 
 /// Whether the first crossing is so near the beginning of the trial that the rounding of its far
 /// end blurs it: it is looked for again in one that ends at t_event. (Where all begins at zero no
-/// step is too long for the tolerances.)
+/// step is too long for the tolerances.) One that is found nearer then lies at the beginning
+/// itself.
 static bool is_blurred(EngSim* sim, double t_from, double first) {
   const NumTrial* trial = &sim->stepper->trial;
   double way = first - trial->t0;
   bool chosen = sim->stepper->method->adaptive && trial->n > 0 && !trial->drift &&
                 t_from == trial->t0 && !sim->core.segment.trial_pending;
+  double* before = &sim->core.step.blurred;
   if (!chosen || !(way > 0.0) || way >= BLURRED * trial->h) return false;
+  if (*before > 0.0 && way < 0.5 * *before) return false;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     const EngCrossing* c = &sim->detect.crossings[i];
     bool exact = sim->model->atoms[sim->core.mode->atoms[c->index]].time_only;
     if (c->t == first && exact) return false;
   }
+  *before = way;
   sim->core.t_event = trial->t0 + SHARP * way;
   return true;
 }

@@ -65,6 +65,7 @@ typedef struct EngStep {
   bool open;           // the first step since the motion began anew is not made yet
   double instant_t;    // time of the last instant that fired
   double first_bound;  // of the first step after it
+  double blurred;      // where the present step was begun again for a crossing: its distance; 0
   bool nudged;         // the equations have no values at the present point: go on along `tangent`
   bool to_limit;       // events accumulate soon: the motion goes on along `tangent` until `limit`
   double limit;

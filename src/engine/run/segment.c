@@ -373,6 +373,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
   double limit = trial_limit(sim);
   Attempt attempt = first_attempt(sim);
   sim->core.step.first_bound = 0.0;
+  sim->core.step.blurred = 0.0;
   SLT_TRY(eng_stiff_prepare(sim));
   SLT_TRY(first_step_size(sim, limit));
   set_attraction(sim);
