@@ -6,8 +6,11 @@
 #include "serve.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,8 +91,10 @@ uint32_t folder_list(const char* folder, Text* out) {
 static bool read_version(const char* path, char version[64]) {
   struct stat file;
   if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) return false;
-  snprintf(version, 64, "%llx-%llx-%llx", (unsigned long long)file.st_mtim.tv_sec,
-           (unsigned long long)file.st_mtim.tv_nsec, (unsigned long long)file.st_size);
+  // files that are saved within one tick of the clock of the file system are different ones
+  snprintf(version, 64, "%llx-%llx-%llx-%llx", (unsigned long long)file.st_ino,
+           (unsigned long long)file.st_mtim.tv_sec, (unsigned long long)file.st_mtim.tv_nsec,
+           (unsigned long long)file.st_size);
   return true;
 }
 
@@ -115,13 +120,21 @@ FolderStatus folder_write(const char* folder, const char* path, const char* data
   if (!full) return FOLDER_REFUSED;
   char present[64] = "";
   struct stat file;
+  // from the look at what is there until it is replaced nobody else may do the same: threads of
+  // this server, and other servers of the folder
+  int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR) {
+  }
   bool exists = lstat(full, &file) == 0;
+  const char* name = path_base(full);
   FolderStatus status = FOLDER_OK;
-  if (exists && !read_version(full, present)) status = FOLDER_REFUSED;
+  if (exists ? !read_version(full, present) : name[0] == '.' || !is_nameable(name))
+    status = FOLDER_REFUSED;
   if (expected && strcmp(expected, present) != 0) status = FOLDER_CHANGED;
   if (status == FOLDER_OK && output_rewrite(full, data, length) != CLI_DONE)
     status = FOLDER_NOT_OURS;
   if (status == FOLDER_OK && !read_version(full, version)) status = FOLDER_NOT_OURS;
+  if (lock >= 0) close(lock);
   free(full);
   return status;
 }

@@ -6,7 +6,8 @@ A report of a sanitizer, a crash and a run that does not end are failures; a mes
 refuses a model nothing was tried: such runs are counted apart, and every reason is shown once. Each run is cut after some steps, events and seconds: by then it has passed
 through the code that its combination asks for, and the whole of them takes about an hour of one core.
 
-The order is drawn with --seed, so a share of the runs is spread over all models, and the same seed makes the same ones.
+The order is drawn with --seed: the first third of it has every model with every method and way of detection at one of the
+tolerances, the next ones at the others. So a share of the runs is spread over all of them, and the same seed makes the same ones.
 
 sanitize.py BUILD [--seconds S] [--jobs N] [--only TEXT] [--share P] [--seed N] [--skip N]   (the first N of them are done)
 """
@@ -70,6 +71,14 @@ def run(program, model, method, detection, rtol, seconds, spans):
     return "cut" if "--max-" in result.stderr or "--timeout" in result.stderr else "told"
 
 
+def in_order(combinations, rng):
+    """Three times all combinations, each time with another of the tolerances."""
+    rng.shuffle(combinations)
+    first = [rng.randrange(len(TOLERANCES)) for _ in combinations]
+    return [(*combination, TOLERANCES[(first[i] + turn) % len(TOLERANCES)])
+            for turn in range(len(TOLERANCES)) for i, combination in enumerate(combinations)]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -83,8 +92,7 @@ def main():
     program = os.path.abspath(os.path.join(options.build, "saltus"))
     models = sorted(glob.glob(os.path.join(ROOT, "models", "**", "*.lisma"), recursive=True))
     models = [m for m in models if options.only in m and os.sep + "parts" + os.sep not in m]
-    jobs = list(itertools.product(models, methods(program), DETECTION, TOLERANCES))
-    random.Random(options.seed).shuffle(jobs)
+    jobs = in_order(list(itertools.product(models, methods(program), DETECTION)), random.Random(options.seed))
     jobs = jobs[options.skip:max(1, round(options.share * len(jobs)))]
     ends = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -105,4 +113,5 @@ def main():
     return 1 if failures else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

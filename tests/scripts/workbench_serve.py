@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -206,6 +207,44 @@ class Serve(unittest.TestCase):
         self.assertEqual(self.status("PUT", "/file?path=two.lisma", b"x' = 3;", If_Match=first), 412)
         self.assertEqual(self.server.ask("GET", "/file?path=two.lisma")[1], b"x' = 22;")
         os.remove(os.path.join(self.folder, "two.lisma"))
+
+    def test_saving_at_the_same_time(self):
+        """Of pages that save changes of one text at once, one has saved, and the others hear of it."""
+        other = Server(self.folder)  # of the same folder
+        try:
+            self.server.ask("PUT", "/file?path=race.lisma", b"x' = 0000;")
+            for turn in range(12):
+                answer, _ = self.server.ask("GET", "/file?path=race.lisma")
+                texts = [b"x' = %d%03d;" % (i, turn) for i in range(4)]
+                found = [0] * len(texts)
+
+                def save(i, version=answer.getheader("ETag"), texts=texts, found=found):
+                    server = (self.server, other)[i % 2]
+                    found[i] = server.ask("PUT", "/file?path=race.lisma", texts[i], If_Match=version)[0].status
+
+                pages = [threading.Thread(target=save, args=(i,)) for i in range(len(texts))]
+                for page in pages:
+                    page.start()
+                for page in pages:
+                    page.join()
+                self.assertEqual(sorted(found), [200, 412, 412, 412])
+                self.assertEqual(self.server.ask("GET", "/file?path=race.lisma")[1], texts[found.index(200)])
+        finally:
+            other.stop()
+            os.remove(os.path.join(self.folder, "race.lisma"))
+
+    def test_half_a_text_is_not_saved(self):
+        self.server.ask("PUT", "/file?path=half.lisma", b"x' = 1;")
+        with socket.create_connection(("127.0.0.1", self.server.port)) as connection:
+            connection.send(b"PUT /file?path=half.lisma HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX-Saltus-Token: %s\r\n"
+                            b"Content-Length: 1000\r\n\r\nx' = 2;" % (self.server.port, self.server.token.encode()))
+        time.sleep(0.3)
+        self.assertEqual(self.server.ask("GET", "/file?path=half.lisma")[1], b"x' = 1;")
+        os.remove(os.path.join(self.folder, "half.lisma"))
+
+    def test_names_that_would_not_be_listed(self):
+        for name in ("n%0aw.lisma", "%1b%5b31m.lisma", ".hidden.lisma", "a%5cb.lisma"):
+            self.assertEqual(self.status("PUT", f"/file?path={name}", b"x' = 1;"), 403, name)
 
     def test_large_messages(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
