@@ -126,7 +126,7 @@ FolderStatus folder_write(const char* folder, const char* path, const char* data
   while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR) {
   }
   bool exists = lstat(full, &file) == 0;
-  const char* name = path_base(full);
+  const char* name = strrchr(full, '/') + 1;  // it is a whole path
   FolderStatus status = FOLDER_OK;
   if (exists ? !read_version(full, present) : name[0] == '.' || !is_nameable(name))
     status = FOLDER_REFUSED;

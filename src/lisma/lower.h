@@ -814,8 +814,11 @@ void lower_override_starts(Lower* l);
 // lower_after.c -------------------------------------------------------------------------------
 
 void lower_after(Lower* l, const AstStatement* statement, const Site* site);
-/// The present group of actions happens whenever the equations of a body come into force.
-void lower_entry_resets(Lower* l, uint32_t body, Span span);
+/// True while the equations of a body are in force: all automata around it are in their states.
+ExprId lower_body_holds(Lower* l, uint32_t body);
+/// The present group of actions happens whenever a condition comes to hold, in an automaton of that
+/// name, which is returned. The frame in which the condition stands ends here.
+uint32_t lower_entry_resets(Lower* l, uint32_t name, TermFrame frame, ExprId holds, Span span);
 
 // lower_settings.c ----------------------------------------------------------------------------
 

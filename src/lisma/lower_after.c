@@ -232,8 +232,7 @@ void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
   add_transition(l, automaton, STATE_FIRED, STATE_IDLE, fails, condition)->negated = true;
 }
 
-/// True while the equations of a body are in force: all automata around it are in their states.
-static ExprId body_holds(Lower* l, uint32_t body) {
+ExprId lower_body_holds(Lower* l, uint32_t body) {
   ExprId all = {0};
   while (body != 0 && body != IR_NONE) {
     IrBody b = l->m->bodies.data[body];
@@ -244,19 +243,16 @@ static ExprId body_holds(Lower* l, uint32_t body) {
   return all.index ? all : lower_op(l, IR_TRUE, (ExprId){0}, (ExprId){0});
 }
 
-void lower_entry_resets(Lower* l, uint32_t body, Span span) {
+uint32_t lower_entry_resets(Lower* l, uint32_t name, TermFrame frame, ExprId holds, Span span) {
   uint32_t count = l->automata.actions.count;
-  if (count == 0) return;
   uint32_t begin = lower_flush_actions(l);
-  uint32_t name = lower_place_name(l, "set", span);
-  uint32_t automaton = add_automaton(l, name, branch_states, BRANCH_STATE_COUNT, span);
-  l->m->automata.data[automaton].hidden = true;  // the switch of the branch is what people see
-  TermFrame frame = lower_begin(l);
-  ExprId holds = body_holds(l, body);
+  bool always = l->m->pool.nodes.data[holds.index].op == IR_TRUE;
   IrTerm leaves = lower_snapshot(l, lower_op(l, IR_NOT, holds, (ExprId){0}));
   IrTerm enters = lower_end(l, frame, holds);
+  uint32_t automaton = add_automaton(l, name, branch_states, BRANCH_STATE_COUNT, span);
   IrTransition* in = add_transition(l, automaton, STATE_OUTSIDE, STATE_INSIDE, enters, span);
   in->action_begin = begin;
   in->action_count = count;
-  if (body != 0) add_transition(l, automaton, STATE_INSIDE, STATE_OUTSIDE, leaves, span);
+  if (!always) add_transition(l, automaton, STATE_INSIDE, STATE_OUTSIDE, leaves, span);
+  return automaton;
 }

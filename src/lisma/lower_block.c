@@ -321,8 +321,55 @@ static bool holds_resets(const AstBlock* block) {
   return false;
 }
 
+/// Whether a block has resets, and nothing else.
+static bool has_only_resets(const AstBlock* block) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    bool loop = s->kind == AST_FOR && has_only_resets(&s->as.loop.body);
+    if (s->kind != AST_INIT && !loop) return false;
+  }
+  return block->statements.count > 0;
+}
+
+/// Whether no branch edits equations.
+static bool chain_has_only_resets(const AstBranchList* branches) {
+  for (uint32_t i = 0; i < branches->count; i++) {
+    if (!has_only_resets(&branches->data[i].body)) return false;
+  }
+  return true;
+}
+
+/// A branch of a chain of which none edits equations: its condition is a guard like any other, and
+/// the automaton of its resets is all there is to it.
+typedef struct ResetBranch {
+  const AstBranchList* branches;
+  uint32_t place;
+} ResetBranch;
+
+/// This condition holds, and those before it do not.
+static ExprId reset_condition(Lower* l, const ResetBranch* branch, const Site* site) {
+  Scope outer = l->terms.scope;
+  l->terms.scope = (Scope){.kind = SCOPE_GUARD, .automaton = site->automaton};
+  AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true, .shared = true};
+  ExprId all = lower_body_holds(l, site->body);
+  bool bare = site->body == 0;  // nothing is asked for yet
+  for (uint32_t i = 0; i <= branch->place; i++) {
+    const AstExpr* condition = branch->branches->data[i].condition;
+    if (!condition) continue;
+    ExprId one = lower_condition(l, condition, style).e;
+    if (i < branch->place) one = lower_op(l, IR_NOT, one, (ExprId){0});
+    all = bare ? one : lower_op(l, IR_AND, all, one);
+    bare = false;
+  }
+  l->terms.scope = outer;
+  return all;
+}
+
 /// A branch: its equations, and an automaton for its resets, which happen when it is entered.
-static void lower_branch(Lower* l, const AstBlock* block, const Site* site) {
+/// `alone`: where it stands in a chain that has nothing but resets.
+static void lower_branch(Lower* l, const AstBranch* branch, const Site* site,
+                         const ResetBranch* alone) {
+  const AstBlock* block = &branch->body;
   if (!holds_resets(block)) {
     lower_block(l, block, site);
     return;
@@ -338,7 +385,15 @@ static void lower_branch(Lower* l, const AstBlock* block, const Site* site) {
   Site inside = *site;
   inside.actions = true;
   lower_block(l, block, &inside);
-  lower_entry_resets(l, site->body, block->span);
+  if (l->automata.actions.count > 0) {
+    Span span = alone ? branch->span : block->span;
+    uint32_t name = alone ? lower_line_name(l, "if", span) : lower_place_name(l, "set", span);
+    TermFrame frame = lower_begin(l);
+    ExprId holds = alone ? reset_condition(l, alone, site) : lower_body_holds(l, site->body);
+    uint32_t automaton = lower_entry_resets(l, name, frame, holds, span);
+    // elsewhere the switch of the branch is what people see
+    l->m->automata.data[automaton].hidden = !alone;
+  }
   lower_begin_actions(l);
   for (uint32_t i = 0; i < count; i++) {
     base_vec_push(l->scratch, &l->automata.actions, kept[i]);
@@ -351,10 +406,13 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
   Site at = *site;
   at.guard = (IrTerm){{0}, 0, 0};  // a branch has its own condition
   const AstBranchList* branches = &statement->as.branches;
+  bool resets = chain_has_only_resets(branches);
+  bool follows = false;  // a condition that is not known before the run
   for (uint32_t i = 0; i < branches->count; i++) {
     const AstBranch* branch = &branches->data[i];
+    ResetBranch alone = {branches, i};
     if (!branch->condition) {
-      lower_branch(l, &branch->body, &at);
+      lower_branch(l, branch, &at, resets && follows ? &alone : NULL);
       return;
     }
     IrTerm condition = {{0}, 0, 0};
@@ -367,8 +425,15 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
     }
     if (kind != BRANCH_SWITCH) {
       if (at.body == site->body) at.fixed_if = site->fixed_if + 1;
-      lower_branch(l, &branch->body, &at);
+      lower_branch(l, branch, &at, resets && follows ? &alone : NULL);
       if (kind == BRANCH_ALWAYS) return;
+      continue;
+    }
+    follows = true;
+    if (resets) {
+      Site inside = at;
+      inside.guard = condition;
+      lower_branch(l, branch, &inside, &alone);
       continue;
     }
     Span head = {branch->span.begin, branch->condition->span.end};
@@ -377,7 +442,7 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
     inside.guard = condition;
     inside.fixed_if = 0;
     inside.body = branch_body(l, automaton, 1);
-    lower_branch(l, &branch->body, &inside);
+    lower_branch(l, branch, &inside, NULL);
     if (i + 1 == branches->count) return;
     at = inside;
     at.body = branch_body(l, automaton, 0);

@@ -212,8 +212,11 @@ static const char* read_row(Lower* l, DataTable* table, Str line) {
   const char* wrong = read_cell(table, line, 1, &x);
   if (!wrong) wrong = read_cell(table, line, table->column, &y);
   if (wrong) return wrong;
-  if (table->x.count && x <= table->x.data[table->x.count - 1]) {
-    return "the first column does not increase";
+  if (table->x.count) {
+    double run = x - table->x.data[table->x.count - 1];
+    double rise = y - table->y.data[table->y.count - 1];
+    if (run <= 0.0) return "the first column does not increase";
+    if (!isfinite(run) || !isfinite(rise / run)) return "the value changes too steeply for numbers";
   }
   if (table->x.count >= DATA_ROW_MAX) return "there are too many rows";
   base_vec_push(l->arena, &table->x, x);

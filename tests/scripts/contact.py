@@ -172,6 +172,32 @@ class Contact(CliCase):
         records = [json.loads(line) for line in self.read("events.jsonl").splitlines()]
         return rows, records, result.err
 
+    def test_bounces_as_branches(self):
+        """An `if` with nothing but resets is the automaton that a state would be: the same events, and the same rest."""
+        ball = "y' = v; y(t0) = %s; v' = %s; v(t0) = %s; n(t0) = 0;\n"
+        hit = "state hit [y <= 0] && v < 0 { set v = -0.8*v; set n = n + 1; } from init, hit;\n"
+        branch = "if (y <= 0 && v < 0) { set v = -0.8*v; set n = n + 1; }\n"
+        row = "n(t0) = 0;\nfor i = 1:3 {\n  y_[i]' = v_[i]; y_[i](t0) = i; v_[i]' = -9.81; v_[i](t0) = 0;\n  %s\n}\n" \
+              "y = y_[1] + 2*y_[2] + 4*y_[3]; v = v_[1] + v_[2] + v_[3];\n"
+        reset = "set v_[i] = -0.5*v_[i]; set m_[i] = m_[i] + 1;"
+        earth, tiny, thrown = (1, -9.81, 0), (1e-9, -9.81e-9, 0), (1, -9.81, 9)
+        for one, other in ((ball % earth + branch, ball % earth + hit), (ball % tiny + branch, ball % tiny + hit),
+                           (ball % earth + "state on [time >= 0.1] { %s } from init;\n" % branch, ball % earth + hit),
+                           (ball % thrown + branch[:-1] + " else if (y >= 2 && v > 0) { set v = -0.5*v; set n = n + 100; }\n",
+                            ball % thrown + "automaton low { %s}\nautomaton high { %s}\n"
+                            % (hit, "state top [y >= 2] && v > 0 { set v = -0.5*v; set n = n + 100; } from init, top; ")),
+                           (row % f"if (y_[i] <= 0 && v_[i] < 0) {{ {reset} }} m_[i](t0) = 0;",
+                            row % f"automaton a_[i] {{ state h [y_[i] <= 0] && v_[i] < 0 {{ {reset} }} from init, h; }} m_[i](t0) = 0;")):
+            found = []
+            for text in (one, other):
+                self.write("m.lisma", text + "experiment { end = 6; out = y, v, n; }\n")
+                self.good("run", "m.lisma", "-q", "-o", "r.csv", "--samples", "12", "--event-rows", "none")
+                found.append([[float(cell) for cell in line.split(",")] for line in self.read("r.csv").splitlines()[1:]])
+            for a, b in zip(*found, strict=True):
+                self.assertEqual(a[3], b[3], one)
+                for k in (1, 2):
+                    self.assertAlmostEqual(a[k], b[k], delta=1e-7 * max(abs(line[k]) for line in found[1]), msg=one)
+
     def test_carried_as_far_as_the_table_goes(self):
         """Steps grow where nothing happens: the edge may be anywhere in one, and the bodies go on however it is met."""
         for method, rtol, edge in itertools.product(("dp54", "dop853"), (1e-3, 1e-6, 1e-12), (1.1, 2.3, 3.0, 3.7)):

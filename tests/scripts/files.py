@@ -588,7 +588,15 @@ class Numbers(cli_case.CliCase):
                            ("t,v\n0,10\n1,15,5\n", "more cells"), ("t,v,w\n0,10,1\n1,15\n", "fewer cells"),
                            ("0;10\n1,5\n2;3\n", "fewer cells"), ("t;v\n0;10\n1;1,234,5\n", "not a number"),
                            ("t,v\n0,10\n1,\"15\n", "not a number"), ("t,v\n0,10\n1,15\"\n", "not a number"),
-                           ("t,v\n0,10\n1;15\n", "fewer cells"), ("t;v\n0;10\n1;15;\n", "more cells")):
+                           ("t,v\n0,10\n1;15\n", "fewer cells"), ("t;v\n0;10\n1;15;\n", "more cells"),
+                           ("t,v\n0,10\n1e-310,15\n", "too steeply"), ("t,v\n0,-1e308\n1,1e308\n", "too steeply"),
+                           ("t,v\n-1e308,1\n1e308,2\n", "too steeply"), ("t,v\n0,1\n1,NA\n", "not a number"),
+                           ("t,v\n0,0x10\n1,2\n", "not a number"), ("t,v\n0,1_000\n1,2\n", "not a number"),
+                           ("t,v\n0,1 000\n1,2\n", "not a number"), ("t,v\n0,1'000\n1,2\n", "not a number"),
+                           ("t,v\n0,1d3\n1,2\n", "not a number"), ("t,v\n0,\u22121\n1,2\n", "not a number"),
+                           ("t,v\n0,50%\n1,2\n", "not a number"), ("t,v\n0,1\0\n1,2\n", "not a number"),
+                           ("t,v\n0,1\n1,2\n\x1a", "fewer cells"), ("t v\n0 1\n1 2\n", "not a number"),
+                           ("sep=;\nt;v\n0;1\n1;2\n", "not a number"), ("t,v\n0,1\n0,2\n", "does not increase")):
             result = self.value(text)
             self.assertEqual(result.status, 1, f"{text!r}: {result.out[-80:]}")
             self.assertIn("E0212", result.err)

@@ -303,9 +303,9 @@ static bool ends_instead(const EngSim* sim, uint32_t automaton) {
   return false;
 }
 
-/// Whether the sequence follows from impacts of another automaton, which happen between its firings
-/// or with them. It ends with them. (A brake changes its direction at every bounce, and between
-/// two.)
+/// Whether the sequence follows from impacts, which happen between its firings or with them. It ends
+/// with them. (A brake changes its direction at every bounce, and between two; a branch that an
+/// impact ends is left again.)
 static bool follows_impacts(const EngSim* sim, uint32_t transition) {
   const Model* model = sim->model;
   const EngAccumulation* own = &sim->contact.accumulations[transition];
@@ -315,7 +315,7 @@ static bool follows_impacts(const EngSim* sim, uint32_t transition) {
     const ModelTransition* t = &model->transitions[i];
     if (other->count == 0 && other->interval == 0.0) continue;  // it has never fired
     if (other->last == sim->core.t && ends_instead(sim, t->automaton)) return true;
-    if (t->automaton == model->transitions[transition].automaton || own_resets) continue;
+    if (i == transition || own_resets) continue;
     if (eng_reset_count(model, i) > 0 && other->last >= own->last - BETWEEN * own->interval)
       return true;
   }
