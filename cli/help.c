@@ -188,7 +188,8 @@ static const char docs_help[] =
     "List the pages of the manual, or print one; a code such as E0203 prints what the manual says\n"
     "about that message.\n"
     "\n"
-    "  --find WORD...  print the lines of all pages that hold these words, headings first\n"
+    "  --find WORD...  print the lines of all pages that hold these words, headings first; where\n"
+    "                  none does, the sections that hold most of them\n"
     "  --path [PAGE]   tell where it is\n"
     "  --open [PAGE]   show it in a browser, and tell where it is\n";
 

@@ -23,6 +23,8 @@ typedef struct Section {
   char heading[200];
   int line;
   unsigned found;  // bit by bit: words it holds
+  unsigned named;  // ... in its heading
+  int lines;
   int score;
 } Section;
 
@@ -68,9 +70,11 @@ static int bits(unsigned set) {
   return count;
 }
 
-/// Keep a section among the best; equal ones stay in the order of the pages.
+/// Keep a section among the best; equal ones stay in the order of the pages. Words count more in a
+/// heading, and less in a section so long that it holds anything.
 static void keep_section(Section* best, Section* section) {
-  section->score = 2 * bits(section->found);
+  int length = section->lines < 80 ? section->lines / 20 : 4;
+  section->score = 4 * bits(section->found) + 3 * bits(section->named) - length;
   for (int i = 0; section->found && i < SECTIONS_MAX; i++) {
     if (best[i].score >= section->score) continue;
     memmove(&best[i + 1], &best[i], (size_t)(SECTIONS_MAX - 1 - i) * sizeof *best);
@@ -95,10 +99,11 @@ static bool search_page(const SearchPage* page, bool headings, const Words* word
     unsigned here = words_in(line, words);
     if (heading) {
       if (headings) keep_section(best, &section);
-      section = (Section){.page = page, .line = number};
+      section = (Section){.page = page, .line = number, .named = here};
       snprintf(section.heading, sizeof section.heading, "%.*s", (int)strcspn(line, "\n"), line);
     }
     section.found |= here;
+    section.lines++;
     if (heading != headings || here != all) continue;
     found = true;
     cli_print(stdout, "%s:%d: %s", page->name, number, line);
@@ -109,14 +114,15 @@ static bool search_page(const SearchPage* page, bool headings, const Words* word
 }
 
 static bool print_sections(const Section* best, const Words* words) {
-  // a section with less than half of the words is about something else
-  if (2 * bits(best[0].found) <= words->count) return false;
-  int most = bits(best[0].found);
-  cli_note("no line has all of these words; sections with %s of them:",
-           most == words->count ? "all" : "most");
-  for (int i = 0; i < SECTIONS_MAX && bits(best[i].found) == most; i++)
+  bool found = false;
+  for (int i = 0; i < SECTIONS_MAX; i++) {
+    // one with no more than half of the words is about something else
+    if (2 * bits(best[i].found) <= words->count) continue;
+    if (!found) cli_note("no line has all of these words; sections with most of them:");
+    found = true;
     cli_print(stdout, "%s:%d: %s\n", best[i].page->name, best[i].line, best[i].heading);
-  return true;
+  }
+  return found;
 }
 
 int pages_search(const SearchPage* pages, size_t count, char* const* given, int given_count) {

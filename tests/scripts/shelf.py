@@ -66,6 +66,14 @@ class Shelf(cli_case.CliCase):
         found = re.findall(r"(?m)^\S+:\d+: (#+ )?", self.good("docs", "--find", "friction").out)
         self.assertTrue(found[0], "headings come first")
         self.assertEqual([bool(mark) for mark in found], sorted(map(bool, found), reverse=True))
+        # words in one argument are words; the README is a page too
+        self.assertEqual(self.good("docs", "--find", "E0203 unknown").out, self.good("docs", "--find", "E0203", "unknown").out)
+        self.assertIn("../README.md:", self.good("docs", "--find", "uninstall").out)
+        # no line has all of them: sections that have
+        found = self.good("docs", "--find", "how do I plot the time axis in minutes")
+        self.assertRegex(found.out, r"(?m)^howdoi\.md:\d+: ### 60\.")
+        self.assertRegex(found.err, "sections with most of them")
+        self.assertEqual(self.saltus("docs", "--find", "xyzzy plugh time").status, 1, "less than half is nothing")
         path = self.good("docs", "--path", "events").out.strip()
         self.assertTrue(os.path.isfile(path))
 
