@@ -3,7 +3,7 @@
 // The text of the model. Messages, hovers, completion, declarations, layout and quick fixes are the language
 // server's, which runs in the engine; grids and sliders edit this document too, so there is one history.
 import { autocompletion, Completion, CompletionContext, CompletionResult, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab, redo, undo } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore, redo, undo } from "@codemirror/commands";
 import { bracketMatching, codeFolding, foldEffect, indentUnit, StreamLanguage, StringStream, syntaxHighlighting } from "@codemirror/language";
 import { Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
@@ -160,6 +160,7 @@ export class Editor {
   readonly view: EditorView;
   private readonly language = new Compartment();
   private path = "model.lisma";
+  private passing = false; // the keyboard has come here by Tab and has done nothing yet: Tab goes on
   private version = 0;
   private number = 0;
   private fixes: { title: string; range: Span; edits: Edit[] }[] = [];
@@ -193,9 +194,13 @@ export class Editor {
           { key: "F2", run: () => (void this.rename(), true) },
           { key: "F12", run: () => (void this.define(this.view.state.selection.main.head), true) },
           { key: "Shift-Alt-f", run: () => (void this.format(), true) },
-          ...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab,
+          ...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap,
+          { key: "Tab", run: (view) => !this.passing && indentMore(view), shift: (view) => !this.passing && indentLess(view) },
         ]),
         EditorView.domEventHandlers({
+          focus: () => void (this.passing = true),
+          pointerup: () => void (this.passing = false),
+          keydown: (event) => void (this.passing &&= event.key === "Tab" || event.key === "Shift"),
           click: (event, view) => {
             if (!event.ctrlKey && !event.metaKey) return false;
             const at = view.posAtCoords({ x: event.clientX, y: event.clientY });

@@ -24,6 +24,10 @@ export class EngineError extends Error {
 export abstract class Engine {
   private last: Promise<unknown> = Promise.resolve();
   private asked = 0; // when the present request was sent; 0: there is none
+  private lost = false; // it was started anew, or will be, and knows nothing
+
+  /** Tells a new engine what the one before it knew. */
+  restore: (ask: (request: object) => Promise<Answer>) => Promise<void> = () => Promise.resolve();
 
   /** For how many milliseconds the engine has been at one request. */
   get busy(): number {
@@ -32,23 +36,44 @@ export abstract class Engine {
 
   /** Ask when all earlier requests are answered. */
   ask(request: object): Promise<Answer> {
-    const answer = this.last.then(() => {
-      this.asked = performance.now();
-      return this.send(new TextEncoder().encode(JSON.stringify(request)));
-    }).then(read);
+    const answer = this.last.then(async () => {
+      if (this.lost) {
+        this.lost = false;
+        await this.restore((r) => this.exchange(r)).catch(() => undefined);
+      }
+      return this.exchange(request);
+    });
     this.last = answer.catch(() => undefined).then(() => (this.asked = 0));
     return answer;
   }
 
+  private async exchange(request: object): Promise<Answer> {
+    this.asked = performance.now();
+    try {
+      return read(await this.send(new TextEncoder().encode(JSON.stringify(request))));
+    } catch (error) {
+      this.lost ||= error instanceof EngineError && error.ended;
+      throw error;
+    }
+  }
+
   /** End it at once, whatever it does; the next request starts it anew. */
-  abstract end(): Promise<void>;
+  end(): Promise<void> {
+    this.lost = true;
+    return this.stop();
+  }
+
+  protected abstract stop(): Promise<void>;
   protected abstract send(body: Uint8Array): Promise<ArrayBuffer>;
 }
+
+const FORGOTTEN = "there is no model"; // it was asked about: the server has given this page's engine to another one
 
 function read(buffer: ArrayBuffer): Answer {
   const length = new DataView(buffer).getUint32(0, true);
   const json = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const begin = Math.ceil((4 + length) / 8) * 8;
+  if (json.error === FORGOTTEN) throw new EngineError("the engine has ended; it is started anew", true);
   if (json.error) throw new EngineError(json.error, false);
   return { json, numbers: new Float64Array(buffer, begin) };
 }
@@ -70,7 +95,7 @@ export class ServedEngine extends Engine {
     return fetch(path, { ...init, headers });
   }
 
-  async end(): Promise<void> {
+  protected async stop(): Promise<void> {
     await this.request(`/engine?page=${this.page}`, { method: "DELETE", keepalive: true }).catch(() => undefined);
   }
 
@@ -98,7 +123,7 @@ export class WorkerEngine extends Engine {
     super();
   }
 
-  async end(): Promise<void> {
+  protected async stop(): Promise<void> {
     this.worker?.terminate();
     this.worker = null;
     this.waiting?.reject(new EngineError("the engine was stopped", true));

@@ -197,7 +197,12 @@ export class Session {
   constructor(
     readonly engine: Engine,
     private readonly listener: Listener,
-  ) {}
+  ) {
+    engine.restore = async (ask) => {
+      for (const [path, text] of this.handed) await ask({ op: "put", path, text });
+      if (this.model) await ask({ op: "compile", path: this.model.path, text: this.model.text, set: this.structural() });
+    };
+  }
 
   get isPlaying(): boolean {
     return this.playing;
@@ -230,14 +235,13 @@ export class Session {
     this.listener.onBusy(false);
   }
 
-  /** The engine has lost everything: tell, and give it the model again. */
+  /** The engine has lost the run: tell, and bring a run that stood somewhere back there; once, for it may be the run that ends it. */
   private async recover(message: string): Promise<void> {
     this.listener.onTrouble(message);
-    this.handed.clear();
+    const run = this.run;
     this.run = null;
-    const model = this.model;
-    if (!model) return;
-    await this.engine.ask({ op: "compile", path: model.path, text: model.text, set: this.structural() }).catch(() => undefined);
+    if (!run?.live || !run.unfinished || this.wanted) return;
+    await this.standAt(run.t, run.changes).catch(() => (this.run = null));
   }
 
   /** Files that models may read beside what the engine finds itself. */
@@ -418,12 +422,14 @@ export class Session {
   /** The same run once more, with what was changed in it; to its end, or to a time where it stands. */
   replay(changes: Change[], to: number | null = null): Promise<void> {
     this.playing = false;
-    return this.next(async () => {
-      await this.begin(to !== null, changes);
-      const turn = this.turn;
-      const run = this.run;
-      while (to !== null && run?.unfinished && run.t < to && turn === this.turn) await this.more(run, { ms: SLICE, to });
-    });
+    return this.next(() => (to === null ? this.begin(false, changes) : this.standAt(to, changes)));
+  }
+
+  private async standAt(t: number, changes: Change[]): Promise<void> {
+    await this.begin(true, changes);
+    const turn = this.turn;
+    const run = this.run;
+    while (run?.unfinished && run.t < t && turn === this.turn) await this.more(run, { ms: SLICE, to: t });
   }
 
   /** At the pace of the clock, from where the run stands, or from the start. */

@@ -234,7 +234,7 @@ export class Workbench extends Desk {
     showMessages(this.editor, () => this.setView("text"));
     this.tables.update();
     // what is shown is the run of an older text
-    document.body.toggleAttribute("data-stale", this.editor.diagnostics.some((d) => d.severity === "error"));
+    document.body.toggleAttribute("data-stale", this.run !== null && this.editor.diagnostics.some((d) => d.severity === "error"));
     this.showStatus();
     this.compileSoon();
   }

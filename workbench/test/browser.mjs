@@ -962,6 +962,13 @@ experiment { end = 3; }
     await page.keyboard.press("Enter");
     await bench.until((look) => /relay/.test(look.path ?? "") && look.state === "done");
     // F6 goes around the parts of the page; every button can be reached by Tab and says what it is
+    const { text } = await bench.look();
+    await page.locator(".tabs button[data-do=redo]").focus();
+    await page.keyboard.press("Tab");
+    assert.ok(await page.locator(".cm-content").evaluate((e) => e === document.activeElement));
+    await page.keyboard.press("Tab");
+    assert.ok(await page.locator(".cm-content").evaluate((e) => e !== document.activeElement), "Tab leads through the text");
+    assert.equal((await bench.look()).text, text);
     const seen = new Set();
     for (let i = 0; i < 8; i++) {
       await page.keyboard.press("F6");
@@ -1090,17 +1097,39 @@ experiment { end = 3; }
   async an_engine_that_ends_is_started_anew(bench) {
     if (bench.form.name !== "serve") return;
     await bench.open("ball.lisma");
-    // end all engines of the server
-    const tasks = `/proc/${bench.form.child.pid}/task`;
-    const pids = new Set(readdirSync(tasks).flatMap((t) => readFileSync(join(tasks, t, "children"), "utf8").split(" ")).filter(Boolean).map(Number));
-    assert.ok(pids.size > 0);
-    for (const pid of pids) process.kill(pid, "SIGKILL");
+    const endAll = () => {
+      const tasks = `/proc/${bench.form.child.pid}/task`;
+      const pids = new Set(readdirSync(tasks).flatMap((t) => readFileSync(join(tasks, t, "children"), "utf8").split(" ")).filter(Boolean).map(Number));
+      assert.ok(pids.size > 0);
+      for (const pid of pids) process.kill(pid, "SIGKILL");
+    };
+    endAll();
     await bench.slide("k", 0.25);
     await bench.page.waitForSelector("#toast:not([hidden])");
     assert.match(await bench.page.textContent("#toast"), /engine has ended/);
     await bench.page.click("#run");
     const look = await bench.until((look) => look.state === "done" && look.constants.k === 0.4);
     assert.ok(look.events.length > 0);
+    // other questions find the model again, too
+    await bench.page.click("#panel-tabs >> text=Experiments");
+    await bench.page.fill("input[name=measure]", "time(main.bounce)");
+    await bench.page.fill("input[name=first-count]", "3");
+    endAll();
+    await bench.page.click("#experiment-run");
+    await bench.page.waitForSelector(".told.failed");
+    await bench.page.click("#experiment-run");
+    await bench.until((look) => look.experiment.rows.length === 3);
+    // a model that includes others, and a run that stands somewhere with what was changed in it
+    await bench.open("hoop_rolling.rules.md");
+    await bench.page.fill("#at", "2.5");
+    await bench.page.press("#at", "Enter");
+    await bench.until((look) => look.t === 2.5);
+    await bench.slide("R radius", 0.6);
+    const before = await bench.until((look) => look.changes.length === 1);
+    endAll();
+    await bench.page.click("#next");
+    const again = await bench.until((look) => look.changes.length === 1 && look.t === 2.5 && look.rows > 1);
+    assert.deepEqual(again.last, before.last);
     bench.problems.length = 0; // the browser tells of the answer 502
   },
 
