@@ -91,6 +91,7 @@ typedef struct Page {
   char* base;          // folder of the model that is looked at, relative, "" or with its slash
   PageFile* files;
   size_t file_count;
+  Text* reads;  // names of the files that a model reads, while it is compiled; NULL: nobody asks
   SltModel* model;
   PageRun run;
 } Page;

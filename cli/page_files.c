@@ -149,5 +149,9 @@ SltStatus page_load(void* user, const char* name, const SltAllocator* allocator,
     free(path);
   }
   free(clean);
+  if (page->reads && status >= 0) {
+    if (page->reads->length) text_put(page->reads, ",", 1);
+    text_put_json(page->reads, name, strlen(name));
+  }
   return status;
 }

@@ -126,10 +126,16 @@ void page_compile(Page* page, const Json* json, const JsonNode* request) {
   options.load_user = page;
   options.overrides = overrides;
   options.override_count = read_overrides(json, json_member(json, request, "set"), overrides);
+  Text reads = {0};
+  page->reads = &reads;
   text_put_format(out, "{\"messages\":[");
   SltStatus status = slt_model_compile(path, text->text, text->length, &options, &page->model);
+  page->reads = NULL;
   free(overrides);
-  text_put_format(out, "],\"ok\":%s", status >= 0 ? "true" : "false");
+  text_put_format(out, "],\"ok\":%s,\"reads\":[", status >= 0 ? "true" : "false");
+  text_put(out, reads.data ? reads.data : "", reads.length);
+  text_put(out, "]", 1);
+  free(reads.data);
   if (status >= 0) {
     text_put_format(out, ",\"experiment\":");
     put_experiment(page->model, out);

@@ -5,7 +5,7 @@
 import { make, short } from "./dom";
 import { EventRecord, Run } from "./session";
 import { tell } from "./story";
-import { GALLERY_FOLDER } from "./store";
+import { shownPath } from "./store";
 import { say } from "./words";
 
 const HEIGHT = 24;
@@ -184,7 +184,7 @@ export class EventList {
     const run = this.run;
     const event = run?.events[this.selected];
     if (!run || !event) {
-      const text = run?.failure ? run.failure.text.replace(GALLERY_FOLDER, "") : "";
+      const text = run?.failure ? shownPath(run.failure.text) : "";
       this.explanation.replaceChildren(text ? make("pre", {}, text) : make("p", { class: "empty" }, say("Run the model to see its events.")));
       this.explanation.hidden = !text && Boolean(run);
       return;

@@ -6,6 +6,7 @@
 export interface Shared {
   path: string;
   text: string;
+  files: Record<string, string>; // that the model reads, by their names in it
   set: Record<string, number>;
   until: number | null;
   changes: { t: number; name: string; value: number }[];
@@ -48,10 +49,13 @@ export async function readLink(fragment: string): Promise<Shared | null> {
   const set = Object.entries((raw.set ?? {}) as Record<string, unknown>).filter((e): e is [string, number] => number(e[1]));
   const changes = (Array.isArray(raw.changes) ? raw.changes : []).filter(
     (c): c is Shared["changes"][number] => number(c?.t) && number(c?.value) && typeof c?.name === "string");
+  const files = Object.entries((raw.files ?? {}) as Record<string, unknown>).filter(
+    (e): e is [string, string] => typeof e[1] === "string" && !/^\/|(^|\/)\.\.?(\/|$)|\\/.test(e[0]));
   const rules = typeof raw.path === "string" && raw.path.endsWith(".rules.md");
   return {
     path: rules ? "linked.rules.md" : "linked.lisma",
     text: raw.text,
+    files: Object.fromEntries(files),
     set: Object.fromEntries(set),
     until: number(raw.until) ? raw.until : null,
     changes,

@@ -2,7 +2,7 @@
 //
 // The list of models: the user's own, those of the folder, the gallery; and what a new one begins with.
 import { byId, make } from "./dom";
-import { Entry, GALLERY_FOLDER, Store } from "./store";
+import { Entry, GALLERY_FOLDER, shownPath, Store } from "./store";
 import { getLanguage, say } from "./words";
 
 export interface ModelsHost {
@@ -208,7 +208,7 @@ export class ModelMenu {
   private item(e: Entry): HTMLElement {
     const open = make("button", {
       class: "item", "aria-current": String(e.path === this.host.modelName), click: () => this.leave(() => this.host.openModel(e.path)),
-    }, e.path.replace(GALLERY_FOLDER, ""), e.title ? make("small", {}, e.title) : null);
+    }, shownPath(e.path), e.title ? make("small", {}, e.title) : null);
     if (e.place !== "own" && e.place !== "draft") return open;
     const [does, act] = e.place === "own" ? ["remove", this.host.remove] : ["discard", this.host.discard];
     return make("div", { class: "own" }, open,

@@ -67,6 +67,7 @@ export interface Model {
   automata: { name: string; states: string[] }[]; // those with a column
   drawing: Shape[];
   controls: Control[];
+  reads?: string[]; // files, beside the model or below it
   conditions?: Conditions; // of rule tables
 }
 
@@ -303,7 +304,7 @@ export class Session {
     if (json.ok) {
       const names = (this.source.names = json.names as Names);
       const automata = names.automata.filter((a) => a.kind === "automaton").slice(0, AUTOMATA);
-      this.model = { path, text, names, experiment: json.experiment, automata, drawing: json.drawing, controls: json.controls };
+      this.model = { path, text, names, experiment: json.experiment, automata, drawing: json.drawing, controls: json.controls, reads: [...new Set(json.reads as string[])] };
       if (path.endsWith(".rules.md")) {
         const told = await this.engine.ask({ op: "rules", path, text }).catch(() => null);
         this.model.conditions = readConditions(String(told?.json.text ?? ""));

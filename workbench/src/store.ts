@@ -10,6 +10,7 @@ declare const GALLERY: Record<string, string>; // put there by build.mjs: path a
 declare const SUBJECTS: Record<string, { subject: string; what?: string }>; // of models of the gallery
 
 export const GALLERY_FOLDER = ".gallery/"; // no folder of the user's: those that begin with a dot are not listed
+const LINKED_FOLDER = ".linked/"; // models of links, each with the files that came with it in a folder of its own
 const GIVEN_FOLDER = "models/"; // what an exported page was given
 
 /** Models that `saltus serve --export` has put into the page. */
@@ -26,6 +27,16 @@ const DRAFT = "saltus.draft:";
 const OWN = "saltus.model:";
 const VIEW = "saltus.view:";
 const LAST = "saltus.last:";
+const FILES = "saltus.files:"; // of a folder
+
+export function folderOf(path: string): string {
+  return path.replace(/[^/]*$/, "");
+}
+
+/** A path as users know it. */
+export function shownPath(path: string): string {
+  return path.replace(/^\.(gallery|linked\/\w+)\//, "");
+}
 
 /** Keep a text in the browser's storage; where that is full, what was only looked at makes room. Whether it is kept. */
 function keep(key: string, text: string): boolean {
@@ -83,7 +94,33 @@ export class Store {
 
   /** Whether a model is part of the page, or came with it, and is saved elsewhere. */
   isGiven(path: string): boolean {
-    return path.startsWith(GALLERY_FOLDER) || path.startsWith("linked.") || (path.startsWith(GIVEN_FOLDER) && !this.server);
+    return path.startsWith(GALLERY_FOLDER) || path.startsWith(LINKED_FOLDER) || (path.startsWith(GIVEN_FOLDER) && !this.server);
+  }
+
+  /** Where a model that came by a link is kept, with the files that came with it. */
+  placeOfLinked({ path, text, files }: { path: string; text: string; files: Record<string, string> }): string {
+    const written = JSON.stringify(files);
+    let number = 0;
+    for (let i = 0; i < written.length; i++) number = (Math.imul(number, 31) + written.charCodeAt(i)) >>> 0;
+    const place = this.freePlace(`${LINKED_FOLDER}${number.toString(36)}/${path}`, text);
+    keep(this.key(FILES, folderOf(place)), written);
+    return place;
+  }
+
+  private linkedFiles(path: string): Record<string, string> {
+    const folder = folderOf(path);
+    const files = JSON.parse(lasting.get(this.key(FILES, folder)) ?? "{}") as Record<string, string>;
+    return Object.fromEntries(Object.entries(files).map(([name, text]) => [folder + name, text]));
+  }
+
+  /** Files that a model reads, by their names in it; those that cannot be read are left out. */
+  async filesOf(path: string, names: string[]): Promise<Record<string, string>> {
+    const files: Record<string, string> = {};
+    for (const name of names) {
+      const opened = await this.open(folderOf(path) + name).catch(() => null);
+      if (opened) files[name] = opened.text;
+    }
+    return files;
   }
 
   /** A name like this one under which nothing else waits to be saved. */
@@ -106,6 +143,7 @@ export class Store {
       const files = Object.entries(GIVEN).filter(([name]) => GIVEN_FOLDER + name !== path);
       return Object.fromEntries(files.map(([name, text]) => [GIVEN_FOLDER + name, text]));
     }
+    if (path.startsWith(LINKED_FOLDER)) return this.linkedFiles(path);
     if (path.startsWith(GALLERY_FOLDER)) {
       const files = Object.entries(GALLERY).filter(([name]) => GALLERY_FOLDER + name !== path);
       return Object.fromEntries(files.map(([name, text]) => [GALLERY_FOLDER + name, text]));
@@ -149,6 +187,11 @@ export class Store {
     if (path.startsWith(GALLERY_FOLDER)) {
       const text = GALLERY[path.slice(GALLERY_FOLDER.length)];
       if (text === undefined) throw new Error(`the gallery has no ${path}`);
+      return { text, version: null };
+    }
+    if (path.startsWith(LINKED_FOLDER)) {
+      const text = this.linkedFiles(path)[path];
+      if (text === undefined) throw new Error("there is no such model");
       return { text, version: null };
     }
     if (!this.server) {

@@ -21,7 +21,7 @@ import { showMessages } from "./messages";
 import { ModelMenu } from "./models";
 import { Model } from "./session";
 import { listenToSplitter } from "./splitter";
-import { firstGiven, GALLERY_FOLDER, Store } from "./store";
+import { firstGiven, folderOf, GALLERY_FOLDER, shownPath, Store } from "./store";
 import { Tables } from "./tables";
 import { Toolbar } from "./toolbar";
 import { Tour, TourView } from "./tour";
@@ -115,7 +115,7 @@ export class Workbench extends Desk {
       if (shared) {
         history.replaceState(null, "", location.pathname + location.search);
         this.session.until = shared.until;
-        await this.showModel(this.store.freePlace(shared.path, shared.text), shared.text, "", true, () => {
+        await this.showModel(this.store.placeOfLinked(shared), shared.text, "", true, () => {
           Object.assign(this.session.set, shared.set);
         });
         this.keepFresh();
@@ -240,8 +240,13 @@ export class Workbench extends Desk {
   }
 
   async save(): Promise<void> {
+    const from = this.path;
     const moved = await this.model.save();
-    if (moved) await this.open(moved);
+    if (!moved) return;
+    // a model of the gallery or of a link takes along what it reads; files that are there stay as they are
+    const files = await this.store.filesOf(from, this.session.model?.reads ?? []);
+    for (const [name, text] of Object.entries(files)) await this.store.save(folderOf(moved) + name, text, "").catch(() => undefined);
+    await this.open(moved);
   }
 
   // ---- sliders and buttons -----------------------------------------------------------------------
@@ -365,7 +370,7 @@ export class Workbench extends Desk {
   }
 
   get modelPath(): string {
-    return this.path.replace(GALLERY_FOLDER, "models/");
+    return this.path.startsWith(GALLERY_FOLDER) ? `models/${shownPath(this.path)}` : shownPath(this.path);
   }
 
   get modelName(): string {
@@ -411,7 +416,7 @@ export class Workbench extends Desk {
       bring();
       byId("toast").hidden = true;
     } }, say("bring it back"));
-    this.toast(`${path.replace(GALLERY_FOLDER, "")}: ${say("removed")} `, back);
+    this.toast(`${shownPath(path)}: ${say("removed")} `, back);
   }
 
   /** A model or a table from the user's disk. */
@@ -448,7 +453,7 @@ export class Workbench extends Desk {
   private async share(): Promise<void> {
     const run = this.run;
     const link = await writeLink({
-      path: this.path, text: this.editor.text, set: this.session.set, until: this.session.until, changes: run?.changes ?? [],
+      path: this.path, text: this.editor.text, files: await this.store.filesOf(this.path, this.session.model?.reads ?? []), set: this.session.set, until: this.session.until, changes: run?.changes ?? [],
     });
     const address = location.href.replace(/#.*/, "") + link;
     await navigator.clipboard.writeText(address).then(

@@ -260,6 +260,30 @@ const tests = {
     await other.page.close();
   },
 
+  async links_and_copies_take_along_what_a_model_reads(bench) {
+    const whole = await bench.open("hoop_rolling.rules.md");
+    const link = await bench.page.evaluate(async () => {
+      let copied = "";
+      Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: async (t) => { copied = t; } } });
+      document.getElementById("share").click();
+      while (!copied) await new Promise((r) => setTimeout(r, 20));
+      return copied;
+    });
+    const other = await newPage(null, bench.form, link.replace(/^[^#]*/, bench.form.address.replace(/#.*/, "")), bench.page.context());
+    assert.deepEqual((await other.until((look) => look.state === "done")).last, whole.last);
+    await other.page.waitForTimeout(400);
+    await other.page.reload();
+    assert.deepEqual((await other.until((look) => look.state === "done")).last, whole.last);
+    await other.page.keyboard.press("Control+s");
+    await other.page.fill("dialog input", "taken.rules.md");
+    await other.page.keyboard.press("Enter");
+    assert.deepEqual((await other.until((look) => look.path === "taken.rules.md" && look.state === "done")).last, whole.last);
+    await other.page.evaluate(() => localStorage.clear());
+    assert.deepEqual(other.problems, []);
+    await other.page.close();
+    if (bench.form.name === "serve") for (const name of ["taken.rules.md", "hoop.rules.md"]) rmSync(join(bench.form.folder, name));
+  },
+
   async builds_the_hoop_from_nothing(bench) {
     const { page } = bench;
     await page.click("#models-button");
