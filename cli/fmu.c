@@ -573,6 +573,12 @@ static void summarize(const FmuJob* job, const FmuRun* run, const Outcome* out, 
            run->exchange ? "model exchange" : "co-simulation", cli_number_text(s->t, t),
            (unsigned long long)s->steps, (unsigned long long)s->events,
            (unsigned long long)out->rows, csv, s->ended ? "; the FMU has ended it" : "");
+  if (s->steps > 1000 && s->stiff > s->steps / 2) {
+    cli_note(
+        "it is stiff, and the method here explicit: as a block of a model (fmu m = \"%s\";) it "
+        "takes fewer steps",
+        path_base(job->path));
+  }
   if (run->exchange && s->events) {
     cli_note("events of a foreign FMU are sampled, not proved: one that lasts shorter than a part "
              "of a step can be missed");

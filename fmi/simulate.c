@@ -163,6 +163,24 @@ static bool trial(Solver* s, double h, double* error) {
   return true;
 }
 
+/// Whether stability bounds the step: two stages at its end differ by more than the method bears
+/// (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.2).
+static bool is_stiff(const Solver* s) {
+  double rates = 0.0;
+  double values = 0.0;
+  for (uint32_t i = 0; i < s->n; i++) {
+    double apart = 0.0;
+    for (int j = 0; j < STAGES - 1; j++)
+      apart += (weights[STAGES - 1][j] - weights[STAGES - 2][j]) * s->k[j][i];
+    double size = fmax(s->scale[i], fmax(fabs(s->x[i]), fabs(s->end[i])));
+    if (!(size > 0.0)) continue;
+    double change = (s->k[STAGES - 1][i] - s->k[STAGES - 2][i]) / size;
+    rates += change * change;
+    values += (apart / size) * (apart / size);
+  }
+  return values > 0.0 && rates > 3.25 * 3.25 * values;
+}
+
 /// Indicators at a part of the step, and whether one of them lies in another domain than at its
 /// begin.
 static bool look(Solver* s, double h, double theta, bool* crossed, uint32_t* which) {
@@ -343,6 +361,7 @@ static bool make_step(Solver* s, double* h) {
     double error = 0.0;
     if (!trial(s, *h, &error)) return false;
     if (error <= 1.0) {
+      s->summary->stiff += is_stiff(s);
       double factor = error > 0.0 ? 0.9 * pow(error, -0.2) : 5.0;
       if (*h >= s->h || factor < 1.0) s->h = *h * fmin(fmax(factor, 0.2), 5.0);
       return true;

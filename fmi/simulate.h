@@ -37,7 +37,8 @@ typedef struct FmuRun {
 typedef struct FmuSummary {
   double t;
   uint64_t steps, events;
-  bool ended;  // by the FMU
+  uint64_t stiff;  // steps that stability bounds
+  bool ended;      // by the FMU
   // event indicators of model exchange
   bool jumps;          // one of them changes sign without passing zero
   uint32_t jumping;    // that one

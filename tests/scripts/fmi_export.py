@@ -336,6 +336,16 @@ def test_steps_from_elsewhere(folder):
         one.free()
 
 
+def test_stiffness_is_told(folder):
+    """Steps that stability bounds are told from those that accuracy does."""
+    for text, stiff in (("x' = -1e4*(x - cos(time)); x(t0) = 0;", True), ("x' = 300*v; v' = -300*x; x(t0) = 1; v(t0) = 0;", False)):
+        path = Path(folder, "stiff.lisma")
+        path.write_text(text + " experiment { end = 2; }")
+        saltus("export", path, "--kind", "me", "-o", Path(folder, "stiff.fmu"))
+        told = saltus("run", Path(folder, "stiff.fmu"), "-o", "-").stderr
+        check(("it is stiff" in told) == stiff, text, told)
+
+
 def test_tunable_parameters(folder):
     for version in (2, 3):
         fmu = export(folder, "const k = 1; x' = k; x(t0) = 0; const N = 2; for i = 1:N { z[i]' = k; z[i](t0) = 0; }", version)

@@ -63,7 +63,8 @@ LONG = ("cell_cycle.lisma", "dae/closed_space.lisma", "metronomes.lisma", "ontol
 class Gallery(cli_case.CliCase):
     def sens(self, path, params, measures, *options):
         arguments = [part for m in measures for part in ("-m", m)]
-        result = self.good("sens", os.path.join(GALLERY, path), "--params", params, *arguments, "-q", "-o", "-", *options)
+        result = self.good("sens", os.path.join(GALLERY, path), "--params", params, *arguments, "-q", "-o", "-", *options,
+                           timeout=900)
         return {(r["measure"], r["parameter"]): r for r in csv.DictReader(io.StringIO(result.out))}
 
     def test_against_differences(self):
