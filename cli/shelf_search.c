@@ -44,10 +44,9 @@ static bool read_words(char* const* given, int count, Words* out) {
   for (int i = 0; i < count; i++)
     size += strlen(given[i]) + 1;
   *out = (Words){.text = calloc(size, 1)};
-  for (int i = 0; i < count && out->text; i++) {
-    strcat(out->text, given[i]);
-    strcat(out->text, " ");
-  }
+  size_t used = 0;
+  for (int i = 0; i < count && out->text; i++)
+    used += (size_t)snprintf(out->text + used, size - used, "%s ", given[i]);
   char* rest = NULL;
   char* word = out->text ? strtok_r(out->text, " ", &rest) : NULL;
   for (; word && out->count < WORDS_MAX; word = strtok_r(NULL, " ", &rest)) {
@@ -130,8 +129,9 @@ int pages_search(const SearchPage* pages, size_t count, char* const* given, int 
   Section best[SECTIONS_MAX + 1] = {0};
   if (!read_words(given, given_count, &words)) return out_of_memory();
   bool found = false;
-  for (size_t i = 0; i < 2 * count && words.count; i++) {
-    if (search_page(&pages[i % count], i < count, &words, best)) found = true;
+  for (int headings = 1; headings >= 0 && words.count; headings--) {
+    for (size_t i = 0; i < count; i++)
+      found |= search_page(&pages[i], headings, &words, best);
   }
   if (!found) found = print_sections(best, &words);
   if (!found) {
