@@ -11,10 +11,12 @@
 #include "model/model.h"
 
 #include <float.h>
+#include <math.h>
 
 #define OPS_MAX      24     // operations of a polynomial
 #define PRODUCT_ULPS 24.0   // of a sum of up to 17 products of three factors, and a quotient
 #define ORDINARY     1e100  // beyond it nothing is said
+#define NEWTON_LIMIT 60     // iterations for a root
 
 /// Binomial coefficients.
 static const double binomial[MODEL_FORM_DEGREE_MAX + 1][MODEL_FORM_DEGREE_MAX + 1] = {
@@ -41,7 +43,23 @@ static inline double magnitude(double a) {
   return __builtin_fabs(a);
 }
 
+// degree 4 is that of the default method, and written out
+static inline double value_of_degree_4(const double* c, double u, double* slope) {
+  double a0 = c[0] + u * (c[1] - c[0]);
+  double a1 = c[1] + u * (c[2] - c[1]);
+  double a2 = c[2] + u * (c[3] - c[2]);
+  double a3 = c[3] + u * (c[4] - c[3]);
+  double b0 = a0 + u * (a1 - a0);
+  double b1 = a1 + u * (a2 - a1);
+  double b2 = a2 + u * (a3 - a2);
+  double d0 = b0 + u * (b1 - b0);
+  double d1 = b1 + u * (b2 - b1);
+  *slope = 4.0 * (d1 - d0);
+  return d0 + u * (d1 - d0);
+}
+
 double model_form_value(uint32_t degree, const double* c, double u, double* slope) {
+  if (degree == 4) return value_of_degree_4(c, u, slope);
   // sum of C(n, k) c_k u^k (1 - u)^(n - k): from the end whose power is the larger one, by the
   // quotient of the two, which is at most 1 (Volk & Schumaker, BIT 26, 1986)
   const bool left = u <= 0.5;
@@ -69,6 +87,84 @@ double model_form_value(uint32_t degree, const double* c, double u, double* slop
   }
   *slope = (double)degree * change * (power / most);
   return value * power;
+}
+
+void model_form_hull(uint32_t degree, const double* c, ModelInterval* value,
+                     ModelInterval* change) {
+  *value = (ModelInterval){c[0], c[0]};
+  *change = (ModelInterval){HUGE_VAL, -HUGE_VAL};
+  for (uint32_t j = 0; j < degree; j++) {
+    double next = c[j + 1];
+    double difference = next - c[j];
+    value->lo = next < value->lo ? next : value->lo;
+    value->hi = next > value->hi ? next : value->hi;
+    change->lo = difference < change->lo ? difference : change->lo;
+    change->hi = difference > change->hi ? difference : change->hi;
+  }
+}
+
+double model_form_turn(uint32_t degree, const double* c, double sign, double* bend) {
+  double n = (double)degree;
+  uint32_t k = 1;
+  while (k < degree && sign * (c[k + 1] - c[k]) < 0.0) {
+    k++;
+  }
+  if (k == degree) return -1.0;
+  double before = c[k] - c[k - 1];
+  double behind = c[k + 1] - c[k];
+  *bend = n * (n - 1.0) * (behind - before);
+  return ((double)(k - 1) + before / (before - behind)) / (n - 1.0);
+}
+
+bool model_form_turns_once(uint32_t degree, const double* c, double noise, double sign) {
+  uint32_t j = 0;
+  while (j < degree && sign * (c[j + 1] - c[j]) < -noise) {
+    j++;
+  }
+  if (j == 0 || j == degree) return false;
+  if (sign * (c[j + 1] - c[j]) <= noise) j++;
+  if (j == degree) return false;
+  for (; j < degree; j++) {
+    if (!(sign * (c[j + 1] - c[j]) > noise)) return false;
+  }
+  return true;
+}
+
+static inline double root_of_degree(uint32_t degree, const double* c, double from, double until,
+                                    double start, double level, double* slope) {
+  double lo = from;
+  double hi = until;
+  double u = start;
+  for (uint32_t i = 0; i < NEWTON_LIMIT; i++) {
+    double value =
+        (degree == 4 ? value_of_degree_4(c, u, slope) : model_form_value(degree, c, u, slope)) -
+        level;
+    if (value < 0.0) {
+      lo = u;
+    } else {
+      hi = u;
+    }
+    double next = u - value / *slope;
+    if (!(next >= lo && next <= hi)) next = 0.5 * (lo + hi);
+    double move = magnitude(next - u);
+    u = next;
+    if (move <= 1e-7 * u) break;  // quadratic convergence: the next one is at rounding
+  }
+  return u;
+}
+
+double model_form_root(uint32_t degree, const double* c, double from, double until, double start,
+                       double level, double* slope) {
+  if (degree == 4) return root_of_degree(4, c, from, until, start, level, slope);
+  return root_of_degree(degree, c, from, until, start, level, slope);
+}
+
+double model_form_parabola_root(uint32_t degree, const double* c, double level) {
+  double slope = (double)degree * (c[1] - c[0]);
+  double bend = c[degree] - c[0] - slope;
+  double rise = level - c[0];
+  double root = slope * slope + 4.0 * bend * rise;
+  return root >= 0.0 ? 2.0 * rise / (slope + __builtin_sqrt(root)) : 0.5;
 }
 
 static inline void measure(ModelForm* form) {

@@ -686,6 +686,23 @@ typedef struct ModelMotion {
 /// some `2 * degree` units in the last place of the largest coefficient (of their largest
 /// difference times the degree).
 double model_form_value(uint32_t degree, const double* c, double u, double* slope);
+/// Bounds of the coefficients, between which the polynomial stays, and of their differences, which
+/// have the signs of its slopes.
+void model_form_hull(uint32_t degree, const double* c, ModelInterval* value, ModelInterval* change);
+/// Where coefficients that fall and then rise (or, `sign` -1, rise and then fall) turn, by the
+/// polygon of their differences, and the second derivative there. Negative: nowhere.
+double model_form_turn(uint32_t degree, const double* c, double sign, double* bend);
+/// Whether a polynomial falls first and then rises, with one turn: the differences, which are the
+/// Bernstein coefficients of its slope, change their sign once, whatever rounding has done to them.
+/// (One that is zero up to rounding may stand in between: it makes no difference which sign it
+/// has.) With `sign` -1: whether it rises first and then falls.
+bool model_form_turns_once(uint32_t degree, const double* c, double noise, double sign);
+/// Where the polynomial rises through the level on (from, until], by Newton's method within
+/// bisection; its slope there.
+double model_form_root(uint32_t degree, const double* c, double from, double until, double start,
+                       double level, double* slope);
+/// The same for a parabola with the values at the ends and the slope at the beginning.
+double model_form_parabola_root(uint32_t degree, const double* c, double level);
 
 /// The polynomial along a motion; `regs` are bound registers of its program. False: its degree is
 /// beyond MODEL_FORM_DEGREE_MAX, or a value is out of the ordinary.

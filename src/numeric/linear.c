@@ -689,3 +689,55 @@ SltStatus num_linear_differences(NumLinear* linear, NumRhs* rhs, void* user, dou
   }
   return SLT_OK;
 }
+
+#define STEP_TURNS 3  // of Newton's method where a step is nearly linear
+
+/// Give the states units in which they measure about one: powers of two, which change no digit.
+static void rescale(NumLinear* linear, const double* unit, double* measure) {
+  const uint32_t states = linear->rows.states;
+  for (uint32_t i = 0; i < states; i++) {
+    int exponent = 0;
+    frexp(unit[i], &exponent);
+    measure[i] = ldexp(1.0, exponent);
+  }
+  for (uint32_t i = 0; i < linear->n; i++) {
+    double row = i < states ? measure[i] : 1.0;
+    for (uint32_t k = linear->begin[i]; k < linear->begin[i + 1]; k++) {
+      uint32_t j = linear->columns[k];
+      linear->values[k] *= (j < states ? measure[j] : 1.0) / row;
+    }
+  }
+}
+
+SltStatus num_linear_step(NumLinear* linear, NumRhs* rhs, void* user, double t, double span,
+                          const double* unit, double* x) {
+  const uint32_t states = linear->rows.states;
+  double* from = linear->rows.xu;
+  double* move = linear->rows.out;
+  double* measure = linear->rows.y;
+  rescale(linear, unit, measure);
+  SLT_TRY(num_linear_factor(linear, 1.0 / span));
+  memcpy(from, x, states * sizeof *x);
+  for (uint32_t turn = 0; turn < STEP_TURNS; turn++) {
+    SLT_TRY(rhs(user, t, x, move));
+    for (uint32_t i = 0; i < linear->rows.count; i++) {
+      move[i] = i < states ? (move[i] - (x[i] - from[i]) / span) / measure[i] : 0.0;
+    }
+    num_linear_solve(linear, move);
+    for (uint32_t i = 0; i < states; i++) {
+      x[i] += measure[i] * move[i];
+    }
+  }
+  return SLT_OK;
+}
+
+uint32_t num_linear_reach(const NumLinear* linear, uint32_t* list, uint32_t count, uint8_t* known) {
+  for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t e = linear->begin[list[k]]; e < linear->begin[list[k] + 1]; e++) {
+      uint32_t j = linear->columns[e];
+      if (!known[j]) list[count++] = j;
+      known[j] = 1;
+    }
+  }
+  return count;
+}

@@ -562,6 +562,15 @@ SltStatus num_linear_differences(NumLinear* linear, NumRhs* rhs, void* user, dou
                                  const double* x, const double* f, const double* scale, double span,
                                  double* work, double* ft);
 
+/// An implicit step of the length `span` from x, the flow held as it is at time t, by Newton's
+/// method with the entries of J in place (which are lost): x becomes its end. `unit`: what the
+/// states measure; without that elimination would depend on the units they are given in.
+SltStatus num_linear_step(NumLinear* linear, NumRhs* rhs, void* user, double t, double span,
+                          const double* unit, double* x);
+/// Add what the `count` unknowns of the list depend on, directly and through others; `known` has 1
+/// for each of the list, 0 for all others. Their count.
+uint32_t num_linear_reach(const NumLinear* linear, uint32_t* list, uint32_t count, uint8_t* known);
+
 // ---- small dense linear algebra -----------------------------------------------------------------
 
 /// LU factors of the row-major n x n matrix `a` in place, partial pivoting, row order into `pivot`

@@ -303,9 +303,9 @@ static bool ends_instead(const EngSim* sim, uint32_t automaton) {
   return false;
 }
 
-/// Whether the sequence follows from impacts, which happen between its firings or with them. It ends
-/// with them. (A brake changes its direction at every bounce, and between two; a branch that an
-/// impact ends is left again.)
+/// Whether the sequence follows from impacts, which happen between its firings or with them. It
+/// ends with them. (A brake changes its direction at every bounce, and between two; a branch that
+/// an impact ends is left again.)
 static bool follows_impacts(const EngSim* sim, uint32_t transition) {
   const Model* model = sim->model;
   const EngAccumulation* own = &sim->contact.accumulations[transition];
@@ -372,7 +372,7 @@ SltStatus eng_zeno_conclude(EngSim* sim) {
     bool flat = crossing_slope(sim) < 0.5 * sim->core.contact.slope;
     bool rests = sim->contact.accumulating_impact || flat || moves_states(sim, automaton);
     if (rests && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) {
-      eng_atoms_separate(sim, &sim->model->transitions[i].guard);
+      eng_atoms_separate(sim, &sim->model->transitions[i].guard, false);
       return SLT_OK;
     }
     if (sim->options.zeno != SLT_ZENO_DWELL) {

@@ -1,76 +1,133 @@
 // SPDX-License-Identifier: MIT
 //
-// Boundaries that the motion tends to without reaching them.
+// Boundaries that the motion only tends to.
 //
 // x' = -k x comes to zero in no finite time, but its numerical solution gets there by its errors,
-// on either side, and would cross for ever. The rates of g tell such a crossing: at the distance of
-// the tolerance they lead back to the boundary from both sides, and on it hardly any is left. The
-// relation stays as it is, and is not watched until g has left what the tolerances explain.
-#include "engine/run/run.h"
+// on either side, and would cross for ever. So where g stays within what the tolerances explain, a
+// crossing is asked whether the motion has come to rest: whether all states that g depends on are
+// within their tolerance of the equilibrium of the flow. Then what is left of the motion tells
+// nothing any more, but the equilibrium is known far better. If it lies beyond the boundary the
+// crossing is one; otherwise the relation stays as it is. Either way it is not watched until g has
+// left the tolerance.
+#include "engine/detect/bernstein.h"
+#include "engine/detect/follow.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define HARDLY 0x1p-10  // of the rates beside the boundary: the rate on it
+#define HARDLY 0x1p-10  // of the tolerance of g: an equilibrium that is no farther is on it
+#define NEAR   8.0      // tolerances: a state that is farther from its equilibrium moves
+#define LONG   0x1p20   // steps: what takes longer to go anywhere rests
+#define FINER  0x1p-4   // of the tolerance: a second distance from the equilibrium...
+#define LEFT   0x1p-3   // ... and the most that is left there of the change of a rate
+#define FAST   0x1p16   // weights: no step that ends at rest goes so far
+#define NOISE  1024.0   // roundings of what moves a state within a step
 
-/// g, or its rate, with one state moved.
-static double beside(EngSim* sim, bool rate, uint32_t index, uint32_t state, double way) {
+/// The states that g reads.
+typedef struct Reads {
+  EngRest* rest;
+  const double* x;
+  uint32_t count;
+} Reads;
+
+static double note_read(const void* user, uint32_t state) {
+  Reads* r = (Reads*)user;
+  if (!r->rest->known[state]) r->rest->reach[r->count++] = state;
+  r->rest->known[state] = 1;
+  return r->x[state];
+}
+
+/// Whether all states that g depends on, directly or through the rates of others, are near the
+/// equilibrium.
+static bool is_near(EngSim* sim, uint32_t index, EngRest* rest) {
   const ModelMode* mode = sim->core.mode;
-  sim->probe.x[state] = sim->x[state] + way;
-  double value = eng_output_at(sim, rate ? &mode->gdot : &mode->g_flow,
-                               rate ? sim->programs.gdot : sim->programs.g_flow, index, sim->core.t,
-                               sim->probe.x);
-  sim->probe.x[state] = sim->x[state];
-  return value;
-}
-
-static bool tends_to(EngSim* sim, const EngCrossing* c) {
-  uint32_t n = sim->core.mode->state_count;
-  uint32_t state = 0;
-  double most = 0.0;
-  memcpy(sim->probe.x, sim->x, n * sizeof *sim->x);
-  // the state that moves g most for its tolerance
-  for (uint32_t i = 0; i < n; i++) {
-    double way = eng_state_weight(sim, i, sim->x[i]);
-    double moves = beside(sim, false, c->index, i, way) - sim->detect.g[c->index];
-    if (!(fabs(moves) > fabs(most))) continue;
-    most = moves;
-    state = i;
+  Reads reads = {rest, sim->x, 0};
+  double g = 0.0;
+  bool sliced = model_program_run_output(&mode->g_flow, eng_context(sim), sim->programs.g_flow,
+                                         sim->core.t, note_read, &reads, index, &g);
+  for (uint32_t i = 0; !sliced && i < mode->state_count; i++) {
+    if (!mode->atom_states || mode->atom_states[index] >> i & 1u) note_read(&reads, i);
   }
-  if (most == 0.0) return false;
-  double way = copysign(eng_state_weight(sim, state, sim->x[state]), most);
-  double above = beside(sim, true, c->index, state, way);
-  double below = beside(sim, true, c->index, state, -way);
-  // written so that a side without values, or without a rate, fails
-  return fabs(c->slope) < -HARDLY * above && fabs(c->slope) < HARDLY * below;
-}
-
-/// All relations of the boundary: those whose g is the same, or its negative.
-static void let_go(EngSim* sim, uint32_t index) {
-  double g = fabs(sim->detect.g[index]);
-  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
-    uint32_t i = sim->active.indicators[place];
-    EngAtom* atom = &sim->atoms[sim->core.mode->atoms[i]];
-    if (fabs(sim->detect.g[i]) != g) continue;
-    atom->marks.tangential = true;
-    atom->kind.asymptotic = true;
-    atom->armed = false;
+  num_linear_reach(rest->linear, rest->reach, reads.count, rest->known);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double way = fabs(rest->x[i] - sim->x[i]);
+    if (rest->known[i] && !(way <= NEAR * eng_state_pad(sim, i))) return false;
   }
+  return reads.count > 0;
 }
 
-void eng_drop_asymptotes(EngSim* sim) {
-  EngDetection* detect = &sim->detect;
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < detect->crossing_count; i++) {
-    EngCrossing c = detect->crossings[i];
-    uint32_t id = sim->core.mode->atoms[c.index];
-    // a motion that crosses does so with about the speed that brought it there
-    bool slow = fabs(c.slope) * sim->stepper->trial.h <= HARDLY * fabs(sim->atoms[id].g);
-    if (slow && !sim->model->atoms[id].time_only && !eng_is_held(sim) && tends_to(sim, &c)) {
-      let_go(sim, c.index);
-    } else {
-      detect->crossings[kept++] = c;
+/// Rates at a share of the tolerance from here.
+static void rates_beside(EngSim* sim, double t, double share, double* rate) {
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    sim->probe.x[i] = sim->x[i] + share * eng_state_pad(sim, i);
+  }
+  model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->programs.rhs, t, sim->probe.x,
+                    rate);
+}
+
+/// Whether rates change in proportion to the distance, or less. Where they change like a root of it
+/// the equilibrium is reached in a finite time.
+static bool is_smooth(EngSim* sim, double t, const EngRest* rest) {
+  const uint32_t n = sim->core.mode->state_count;
+  double *here = sim->probe.flow, *coarse = here + n, *fine = coarse + n;
+  rates_beside(sim, t, 0.0, here);
+  for (double side = -1.0; side <= 1.0; side += 2.0) {
+    rates_beside(sim, t, side, coarse);
+    rates_beside(sim, t, side * FINER, fine);
+    for (uint32_t i = 0; i < n; i++) {
+      double size = larger(sim->proof.margin_x[i], magnitude(sim->x[i]));
+      double noise = NOISE * DBL_EPSILON * size / sim->stepper->trial.h;
+      double most = LEFT * magnitude(coarse[i] - here[i]) + noise;
+      if (rest->known[i] && !(magnitude(fine[i] - here[i]) <= most)) return false;
     }
   }
-  detect->crossing_count = kept;
+  return true;
+}
+
+bool eng_rests(EngSim* sim, uint32_t index, double t, double* g) {
+  EngRest* rest = eng_stiff_rest(sim, t, LONG * sim->stepper->trial.h);
+  if (!rest || !is_near(sim, index, rest) || !is_smooth(sim, t, rest)) return false;
+  *g = eng_output_at(sim, &sim->core.mode->g_flow, sim->programs.g_flow, index, t, rest->x);
+  return true;
+}
+
+/// Whether a state that g reads moves by so much in the trial that it cannot have come to rest.
+static bool moves(const EngSim* sim, uint32_t index) {
+  const NumTrial* trial = &sim->stepper->trial;
+  uint64_t reads = sim->core.mode->atom_states ? sim->core.mode->atom_states[index] : 0;
+  for (uint32_t i = 0; reads; i++, reads >>= 1) {
+    double way = magnitude(trial->x[i] - trial->x0[i]);
+    if (reads & 1 && way > FAST * eng_state_weight(sim, i, trial->x0[i])) return true;
+  }
+  return false;
+}
+
+bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossing* c) {
+  EngSim* sim = f->sim;
+  EngAtom* atom = f->atom;
+  double sign = c->rising ? f->sign : -1.0;
+  double g = 0.0;
+  if (f->model->time_only || atom->sliding || moves(sim, f->index)) return false;
+  eng_states_at(sim, c->t);
+  double sigma = eng_sigma(sim, f->index);
+  if (!(magnitude(piece->gb) <= NEAR * sigma) || sigma <= eng_rho(sim, f->index)) return false;
+  // inside of a step the tolerance is less sure than at its beginning
+  bool rests = eng_rests(sim, f->index, c->t, &g);
+  if (!rests) eng_states_at(sim, piece->a);
+  rests = (rests || eng_rests(sim, f->index, c->t, &g)) && eng_rests(sim, f->index, piece->b, &g);
+  bool returns = atom->truth == c->rising;  // has been on the other side within this step
+  bool arrives = rests && !returns && sign * g > HARDLY * sigma;
+  bool there = sign * piece->gb > 0.0;
+  if (rests && (there || !arrives)) {
+    atom->kind.asymptotic = true;
+    atom->zone = larger(atom->eps, sigma);
+  }
+  // what does not rest crosses nothing against its rates (which are not known where it fell
+  // silently)
+  bool silent = !c->rising && !f->model->bipolar;
+  if (rests ? arrives && there : silent || !(sign * c->slope < 0.0)) return false;
+  f->truth = atom->truth;
+  f->armed = atom->armed && !atom->kind.asymptotic;
+  return true;
 }

@@ -22,9 +22,11 @@ uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
   return base_find_sorted(mode->atoms, mode->atom_count, atom);
 }
 
-void eng_atoms_separate(EngSim* sim, const ModelGuard* guard) {
+void eng_atoms_separate(EngSim* sim, const ModelGuard* guard, bool joined) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
-    sim->atoms[guard->atoms[i]].kind.separates = true;
+    EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    atom->joined = joined && (atom->joined || !atom->kind.separates);
+    atom->kind.separates = true;
     sim->detect.has_separating = true;
   }
 }
@@ -109,7 +111,8 @@ void eng_atoms_init(EngSim* sim) {
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
-      eng_atoms_separate(sim, model->automata[a].condition);
+      const ModelGuard* condition = model->automata[a].condition;
+      eng_atoms_separate(sim, condition, condition->atom_count > 1);
     }
     sim->sliding.value.follows[a] = followed_relation(model, a);
   }
@@ -125,7 +128,7 @@ void eng_atoms_init(EngSim* sim) {
     }
     bool resets = !eng_sets_only_flags(sim, t);
     // what cannot be crossed back without resets is crossed, never slid along
-    if (!self && !resets && has_free_way_out(sim, to)) eng_atoms_separate(sim, &t->guard);
+    if (!self && !resets && has_free_way_out(sim, to)) eng_atoms_separate(sim, &t->guard, false);
   }
 }
 
@@ -445,6 +448,19 @@ static bool has_side(const EngSim* sim, uint32_t id, double gdot, bool* truth) {
   return false;
 }
 
+/// Whether the flow depends on the relation, as all others are now: `x >= 1 && u > 0` asks for x
+/// only where u is positive.
+static bool separates_now(EngSim* sim, uint32_t id) {
+  const Model* model = sim->model;
+  bool separates = !sim->atoms[id].joined;
+  for (uint32_t a = 0; !separates && a < model->automaton_count; a++) {
+    if (model->automata[a].kind != MODEL_AUTOMATON_SWITCH || !eng_automaton_active(sim, a))
+      continue;
+    separates = eng_guard_hangs_on(sim, model->automata[a].condition, id);
+  }
+  return separates;
+}
+
 /// Truth of a relation that rests at its boundary: if it was not followed to it, the comparison as
 /// written. Where the flow that led here took it down, it has ceased to hold: `x > 0` is over where
 /// `x <= 0` was located and stops the motion.
@@ -453,6 +469,16 @@ static bool rests_true(EngSim* sim, uint32_t index, bool given) {
   if (!given && !atom->fresh) return atom->truth;
   if (!given && eng_slope_before(sim, index) < 0.0) return false;
   return eng_relation_holds(atom->relation, 0.0);
+}
+
+/// Whether a relation that rested at its boundary does so still. Where the flow takes it elsewhere
+/// now it is what it was, unless errors have it on the other side and there it goes.
+static bool stays_at_rest(EngSim* sim, uint32_t index, double g, double gdot) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  double at_rest = 0.0;
+  if (atom->fresh || fabs(g) > atom->zone || was_moved(sim, index, g)) return false;
+  return (g > 0.0) == atom->truth || (gdot > 0.0) == atom->truth || !eng_flow_changed(sim) ||
+         eng_rests(sim, index, sim->core.t, &at_rest);
 }
 
 /// Truth of an atom during an instant.
@@ -468,9 +494,14 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
       sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
   if (atom->located && unchanged) return atom->located_truth;
   if (atom->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
+  if (atom->kind.asymptotic) atom->kind.asymptotic = stays_at_rest(sim, index, g, gdot);
+  if (atom->kind.asymptotic) return atom->truth;
   if (!eng_at_boundary(sim, index, g)) {
     return g > 0.0 && !leaves_from_zero(sim, index, g, gdot);
   }
+  // what has lingered here and was not located has not left, and the flow that follows is not known
+  bool lingers = !atom->armed && (!atom->truth || atom->bipolar);
+  if (unchanged && lingers && !atom->fresh && !sim->instant.at_start) return atom->truth;
   bool given = was_moved(sim, index, g);
   // pieces of floor(u) meet where u is, and what leads from one to the next moves the boundary: the
   // value is the one just after the instant
@@ -484,7 +515,8 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
     return side;
   }
   // where the flow depends on the relation itself, the rules of sliding decide
-  if (atom->kind.separates && !atom->fresh && !given && !was_released(sim, index)) {
+  if (atom->kind.separates && !atom->fresh && !given && !was_released(sim, index) &&
+      separates_now(sim, sim->core.mode->atoms[index])) {
     return atom->located ? atom->located_truth : atom->truth;
   }
   int way = heading(sim, index, gdot);
@@ -497,8 +529,9 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
 static bool leaves_boundary(EngSim* sim, uint32_t index) {
   uint32_t id = sim->core.mode->atoms[index];
   const EngAtom* atom = &sim->atoms[id];
-  // a tangential one waits until it has left its zone
-  bool waits = !atom->armed && !atom->marks.tangential && !atom->sliding && !atom->kind.constant;
+  // a tangential one, or one at rest, waits until it has left its zone
+  bool waits = !atom->armed && !atom->marks.tangential && !atom->sliding && !atom->kind.constant &&
+               !atom->kind.asymptotic;
   if (!waits || atom->literal || atom->kind.pulse || atom->relation == MODEL_REL_EQ) return false;
   if (atom->truth && !atom->bipolar) return false;  // nobody waits for its becoming false
   if (!(fabs(atom->g) <= fmax(atom->eps, eng_rho(sim, index)))) return false;
@@ -512,14 +545,9 @@ bool eng_atoms_leave(EngSim* sim) {
     uint32_t i = sim->active.indicators[place];
     if (!leaves_boundary(sim, i)) continue;
     const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[i]];
+    bool certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
     sim->detect.crossings[sim->detect.crossing_count++] =
-        (EngCrossing){.index = i,
-                      .t = t,
-                      .lo = t,
-                      .hi = t,
-                      .slope = atom->gdot,
-                      .rising = !atom->truth,
-                      .certified = sim->options.detection == SLT_DETECTION_CERTIFIED};
+        eng_crossing(i, t, t, t, atom->gdot, !atom->truth, certified);
   }
   if (sim->detect.crossing_count == 0) return false;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
@@ -595,7 +623,6 @@ void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
   atom->marks.described_surface = false;
   atom->sliding = false;
   atom->kind.constant = false;
-  atom->kind.asymptotic = false;
   atom->marks.describes_surface = false;
   if (!sliding && !describes) return;
   // what a closed contact keeps is held by its force, which the flows of modes know nothing of
@@ -633,7 +660,6 @@ void eng_atoms_begin_instant(EngSim* sim) {
     sim->atoms[mode->atoms[i]].g_start = sim->detect.g[i];
     sim->atoms[mode->atoms[i]].gdot = sim->detect.gdot[i];
   }
-  eng_drop_asymptotes(sim);
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     const EngCrossing* c = &sim->detect.crossings[i];
     EngAtom* atom = &sim->atoms[mode->atoms[c->index]];
@@ -669,11 +695,12 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
                fabs(atom->g) > atom->zone && (atom->g > 0.0) == atom->truth;
   // an indicator is done with its crossing as soon as rounding can tell; one that leaves its
   // boundary tangentially, as soon as errors within the tolerances can
-  bool tangential = atom->marks.left_now || atom->marks.tangential;
+  bool tangential = atom->marks.left_now || atom->marks.tangential || atom->kind.asymptotic;
   atom->zone = fmax(atom->eps, tangential ? fmax(eng_sigma(sim, i), rho) : rho);
   // along its surface g was zero: what was left of it is an error
   if (atom->marks.left_now) atom->zone = fmax(atom->zone, 2.0 * fabs(atom->g_start));
   atom->armed = stays || fabs(atom->g) > atom->zone;
+  if (atom->armed) atom->kind.asymptotic = false;
   atom->clear = atom->g < -atom->eps;
   atom->in_zone = false;
   atom->located = false;
@@ -746,6 +773,7 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
                : atom->sliding || atom->kind.constant ? atom->truth
                                                       : mesh_truth(atom);
   atom->truth = truth;
+  if (atom->armed) atom->kind.asymptotic = false;
   if (truth != before) set_truth(sim, id, truth);
   return truth != before;
 }

@@ -36,7 +36,7 @@ double eng_state_rounding(EngSim* sim, uint32_t state) {
   return BERNSTEIN_ULPS * larger(own, rounding_of_rate(sim, state));
 }
 
-static double weight_of_state(EngSim* sim, uint32_t state) {
+double eng_state_pad(EngSim* sim, uint32_t state) {
   double rounding = NOISE_STEPS * rounding_of_rate(sim, state);
   return STEPS * larger(eng_state_weight(sim, state, sim->x[state]), rounding);
 }
@@ -125,7 +125,7 @@ bool eng_sign_is_sure(EngSim* sim, uint32_t index) {
 }
 
 double eng_sigma(EngSim* sim, uint32_t index) {
-  return larger(half_width(enclose_box(sim, index, weight_of_state).v), eng_rho(sim, index));
+  return larger(half_width(enclose_box(sim, index, eng_state_pad).v), eng_rho(sim, index));
 }
 
 double eng_slope_rho(EngSim* sim, uint32_t index) {

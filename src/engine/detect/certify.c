@@ -28,7 +28,6 @@
 #define LINGER_AGAIN  6      // ...where it could not be decided before
 #define NOISE_MARGINS 8.0    // variation of coefficients that is rounding
 #define NEAR_SHARE    0.125  // of the zone of an atom: variation that tells nothing there
-#define NEWTON_LIMIT  60     // iterations for the root of a Bernstein form
 #define TIGHTEN_LIMIT 6      // values of the tape around it
 #define LEVEL_LIMIT   30     // iterations for the argument that makes a function zero
 
@@ -70,60 +69,14 @@ typedef enum CertVerdict {
   CERT_SPLIT
 } CertVerdict;
 
-// ---- Bernstein forms: values --------------------------------------------------------------------
-
-// Degree 4 is that of the default method, and written out.
-
-static inline double value_of_degree_4(const double* c, double u, double* slope) {
-  double a0 = c[0] + u * (c[1] - c[0]);
-  double a1 = c[1] + u * (c[2] - c[1]);
-  double a2 = c[2] + u * (c[3] - c[2]);
-  double a3 = c[3] + u * (c[4] - c[3]);
-  double b0 = a0 + u * (a1 - a0);
-  double b1 = a1 + u * (a2 - a1);
-  double b2 = a2 + u * (a3 - a2);
-  double d0 = b0 + u * (b1 - b0);
-  double d1 = b1 + u * (b2 - b1);
-  *slope = 4.0 * (d1 - d0);
-  return d0 + u * (d1 - d0);
-}
-
-static inline double value_of_degree(uint32_t degree, const double* c, double u, double* slope) {
-  return degree == 4 ? value_of_degree_4(c, u, slope) : model_form_value(degree, c, u, slope);
-}
-
 // ---- oracles ------------------------------------------------------------------------------------
 
 static void hull_of_coefficients(const Certifier* cert, const CertPiece* p, ModelInterval* phi,
                                  ModelInterval* slope) {
-  if (cert->degree == 4) {
-    const double* c = p->c;
-    double d0 = c[1] - c[0];
-    double d1 = c[2] - c[1];
-    double d2 = c[3] - c[2];
-    double d3 = c[4] - c[3];
-    double lo = smaller(smaller(smaller(c[0], c[1]), smaller(c[2], c[3])), c[4]);
-    double hi = larger(larger(larger(c[0], c[1]), larger(c[2], c[3])), c[4]);
-    *phi = (ModelInterval){lo - cert->fuzz, hi + cert->fuzz};
-    *slope = (ModelInterval){smaller(smaller(d0, d1), smaller(d2, d3)) - 2.0 * cert->fuzz,
-                             larger(larger(d0, d1), larger(d2, d3)) + 2.0 * cert->fuzz};
-    return;
-  }
-  double lo = p->c[0];
-  double hi = p->c[0];
-  double dlo = HUGE_VAL;
-  double dhi = -HUGE_VAL;
-  for (uint32_t j = 0; j < cert->degree; j++) {
-    double next = p->c[j + 1];
-    double difference = next - p->c[j];
-    lo = next < lo ? next : lo;
-    hi = next > hi ? next : hi;
-    dlo = difference < dlo ? difference : dlo;
-    dhi = difference > dhi ? difference : dhi;
-  }
   // differences are scaled by degree/(r - l), which is positive: only their signs are used
-  *phi = (ModelInterval){lo - cert->fuzz, hi + cert->fuzz};
-  *slope = (ModelInterval){dlo - 2.0 * cert->fuzz, dhi + 2.0 * cert->fuzz};
+  model_form_hull(cert->degree, p->c, phi, slope);
+  *phi = (ModelInterval){phi->lo - cert->fuzz, phi->hi + cert->fuzz};
+  *slope = (ModelInterval){slope->lo - 2.0 * cert->fuzz, slope->hi + 2.0 * cert->fuzz};
 }
 
 /// phi, and its slope, where the polynomial in its direction is within the bounds.
@@ -142,39 +95,6 @@ const ModelComposed* eng_composed(const EngSim* sim, uint32_t index) {
   const ModelForms* forms = sim->core.mode->forms;
   if (!forms || forms->outputs[index].polynomial == MODEL_NONE) return NULL;
   return &forms->outputs[index];
-}
-
-/// Where coefficients that fall and then rise (or, `sign` -1, rise and then fall) turn, by the
-/// polygon of their differences; a share of the piece. Negative: nowhere.
-static double turn_of(const double* c, uint32_t degree, double sign, double* bend) {
-  double n = (double)degree;
-  uint32_t k = 1;
-  while (k < degree && sign * (c[k + 1] - c[k]) < 0.0) {
-    k++;
-  }
-  if (k == degree) return -1.0;
-  double before = c[k] - c[k - 1];
-  double behind = c[k + 1] - c[k];
-  *bend = n * (n - 1.0) * (behind - before);
-  return ((double)(k - 1) + before / (before - behind)) / (n - 1.0);
-}
-
-/// Whether a polynomial falls first and then rises, with one turn: the differences, which are the
-/// Bernstein coefficients of its slope, change their sign once, whatever rounding has done to them.
-/// (One that is zero up to rounding may stand in between: it makes no difference which sign it
-/// has.) With `sign` -1: whether it rises first and then falls.
-static bool has_one_turn(const double* c, uint32_t degree, double noise, double sign) {
-  uint32_t j = 0;
-  while (j < degree && sign * (c[j + 1] - c[j]) < -noise) {
-    j++;
-  }
-  if (j == 0 || j == degree) return false;
-  if (sign * (c[j + 1] - c[j]) <= noise) j++;
-  if (j == degree) return false;
-  for (; j < degree; j++) {
-    if (!(sign * (c[j + 1] - c[j]) > noise)) return false;
-  }
-  return true;
 }
 
 /// The hull of coefficients is wide where they bend. Where all bend the same way the polynomial is
@@ -200,30 +120,22 @@ static void bound_turn(EngForm* kept, double slope) {
 /// How the polynomial goes over the step.
 static void find_shape(EngForm* kept) {
   const ModelForm* form = &kept->form;
-  double lo = form->c[0];
-  double hi = form->c[0];
-  double dlo = HUGE_VAL;
-  double dhi = -HUGE_VAL;
-  for (uint32_t j = 0; j < form->degree; j++) {
-    double next = form->c[j + 1];
-    double difference = next - form->c[j];
-    lo = smaller(lo, next);
-    hi = larger(hi, next);
-    dlo = smaller(dlo, difference);
-    dhi = larger(dhi, difference);
-  }
+  ModelInterval value, change;
+  model_form_hull(form->degree, form->c, &value, &change);
   double noise = 2.0 * form->error;
-  kept->lo = lo - form->error;
-  kept->hi = hi + form->error;
-  kept->shape = dlo >= noise ? ENG_SHAPE_RISES : dhi <= -noise ? ENG_SHAPE_FALLS : ENG_SHAPE_OTHER;
+  kept->lo = value.lo - form->error;
+  kept->hi = value.hi + form->error;
+  kept->shape = change.lo >= noise    ? ENG_SHAPE_RISES
+                : change.hi <= -noise ? ENG_SHAPE_FALLS
+                                      : ENG_SHAPE_OTHER;
   if (kept->shape != ENG_SHAPE_OTHER) return;
   double sign = form->c[1] < form->c[0] ? 1.0 : -1.0;
-  if (!has_one_turn(form->c, form->degree, noise, sign)) return;
-  kept->turn = turn_of(form->c, form->degree, sign, &kept->bend);
+  if (!model_form_turns_once(form->degree, form->c, noise, sign)) return;
+  kept->turn = model_form_turn(form->degree, form->c, sign, &kept->bend);
   if (!(kept->turn > 0.0 && kept->turn < 1.0)) return;
   double slope = 0.0;
   kept->shape = sign > 0.0 ? ENG_SHAPE_VALLEY : ENG_SHAPE_PEAK;
-  kept->at_turn = value_of_degree(form->degree, form->c, kept->turn, &slope);
+  kept->at_turn = model_form_value(form->degree, form->c, kept->turn, &slope);
   bound_turn(kept, slope);
 }
 
@@ -301,20 +213,12 @@ static ModelDual enclose_bernstein(double* b, const TrialPart* part) {
   }
   num_bernstein_restrict(b, degree, part->from, part->to);
   double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
-  double lo = b[0];
-  double hi = b[0];
-  double dlo = HUGE_VAL;
-  double dhi = -HUGE_VAL;
   double scale = (double)degree / ((part->to - part->from) * s->trial.h);
-  for (uint32_t j = 0; j < degree; j++) {
-    double d = (b[j + 1] - b[j]) * scale;
-    lo = smaller(lo, b[j + 1]);
-    hi = larger(hi, b[j + 1]);
-    dlo = smaller(dlo, d);
-    dhi = larger(dhi, d);
-  }
+  ModelInterval value, change;
+  model_form_hull(degree, b, &value, &change);
   double slope_pad = 2.0 * pad * scale;
-  return (ModelDual){{lo - pad, hi + pad}, {dlo - slope_pad, dhi + slope_pad}};
+  return (ModelDual){{value.lo - pad, value.hi + pad},
+                     {change.lo * scale - slope_pad, change.hi * scale + slope_pad}};
 }
 
 /// A state and its slope over a part of the trial; control points are in place.
@@ -395,7 +299,7 @@ static double slope_floor(const CertPiece* p, ModelInterval d) {
 
 /// Clear of the last crossing: armed from the start, or turned round since.
 static bool ready(const Certifier* cert) {
-  return cert->f->armed || cert->fell;
+  return cert->f->armed || (cert->fell && !cert->f->atom->kind.asymptotic);
 }
 
 static double threshold(const Certifier* cert) {
@@ -431,11 +335,6 @@ static CertVerdict judge_monotone(Certifier* cert, const CertPiece* p, ModelInte
   return CERT_NOTHING;
 }
 
-/// The coefficients' polynomial and its slope at a share u of the piece.
-static double bernstein_value(const Certifier* cert, const CertPiece* p, double u, double* slope) {
-  return value_of_degree(cert->degree, p->c, u, slope);
-}
-
 /// The value of the coefficients at which phi is `phi`, small; NaN for none. What makes phi zero is
 /// found by Newton's method, once for the inputs that g has.
 static double level_of(const Certifier* cert, double start, double phi) {
@@ -462,10 +361,10 @@ static double level_of(const Certifier* cert, double start, double phi) {
 /// it is a parabola. False: it does not get below zero.
 static bool valley_of(Certifier* cert, const CertPiece* p) {
   double bend = 0.0;
-  double u = turn_of(p->c, cert->degree, 1.0, &bend);
+  double u = model_form_turn(cert->degree, p->c, 1.0, &bend);
   if (u < 0.0) return false;
   double slope = 0.0;
-  double lowest = bernstein_value(cert, p, u, &slope);
+  double lowest = model_form_value(cert->degree, p->c, u, &slope);
   double depth = -lowest;
   double below = depth;  // in units of the coefficients
   if (cert->form) {
@@ -499,12 +398,12 @@ static double phi_at(const Certifier* cert, double t) {
 static CertVerdict judge_peak(Certifier* cert, const CertPiece* p) {
   double bend = 0.0;
   if (!cert->below) return CERT_SPLIT;
-  double u = turn_of(p->c, cert->degree, -1.0, &bend);
+  double u = model_form_turn(cert->degree, p->c, -1.0, &bend);
   if (!(u > 0.0 && u < 1.0)) return CERT_SPLIT;
   double phi = phi_at(cert, p->l + u * (p->r - p->l));
   if (!passes(cert, phi)) return CERT_SPLIT;
   double slope = 0.0;
-  double top = bernstein_value(cert, p, u, &slope);
+  double top = model_form_value(cert->degree, p->c, u, &slope);
   double above = cert->form ? top - level_of(cert, top, 0.0) : top;
   cert->turn = u;
   cert->height = phi;
@@ -532,8 +431,7 @@ static bool stays_near(Certifier* cert, const CertPiece* p, ModelInterval phi) {
   double zone = cert->f->zone;
   bool near = phi.lo > -zone && phi.hi < zone && phi.hi - phi.lo <= NEAR_SHARE * zone;
   if (ready(cert) || !near) return false;
-  bool asymptotic = cert->f->atom->kind.asymptotic;
-  if (!asymptotic && p->phi_r < p->phi_l - cert->margin) cert->fell = true;
+  if (p->phi_r < p->phi_l - cert->margin) cert->fell = true;
   if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
   return true;
 }
@@ -556,8 +454,8 @@ static CertVerdict judge_coefficients(Certifier* cert, const CertPiece* p, Model
   if (!cert->below && phi->lo > 0.0) return CERT_NOTHING;
   if (slope.hi <= 0.0 || slope.lo >= 0.0) return judge_monotone(cert, p, slope);
   double noise = 2.0 * cert->fuzz;
-  if (has_one_turn(p->c, cert->degree, noise, 1.0)) return judge_valley(cert, p);
-  return has_one_turn(p->c, cert->degree, noise, -1.0) ? judge_peak(cert, p) : CERT_SPLIT;
+  if (model_form_turns_once(cert->degree, p->c, noise, 1.0)) return judge_valley(cert, p);
+  return model_form_turns_once(cert->degree, p->c, noise, -1.0) ? judge_peak(cert, p) : CERT_SPLIT;
 }
 
 /// The same by an enclosure.
@@ -584,7 +482,9 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   // a polynomial in expanded form has its rounding; closer to zero the tape itself is more exact
   if (!cert->control) verdict = judge_enclosure(cert, p, &phi);
   if (verdict != CERT_SPLIT) return verdict;
-  if (cert->f->atom->marks.tangential && stays_near(cert, p, phi)) return CERT_NOTHING;
+  const EngAtom* atom = cert->f->atom;
+  if ((atom->marks.tangential || atom->kind.asymptotic) && stays_near(cert, p, phi))
+    return CERT_NOTHING;
   // within rounding of zero all along: a touch for an armed relation that includes zero
   double flat = cert->control ? 2.0 * cert->margin : DBL_MIN;
   if (magnitude(phi.lo) <= flat && magnitude(phi.hi) <= flat) {
@@ -631,45 +531,6 @@ static CertVerdict judge_whole(Certifier* cert, const CertPiece* p) {
 }
 
 // ---- the crossing of an atom with coefficients --------------------------------------------------
-
-static inline double root_of_degree(uint32_t degree, const CertPiece* p, double from, double until,
-                                    double start, double level, double* slope) {
-  double lo = from;
-  double hi = until;
-  double u = start;
-  for (uint32_t i = 0; i < NEWTON_LIMIT; i++) {
-    double value = value_of_degree(degree, p->c, u, slope) - level;
-    if (value < 0.0) {
-      lo = u;
-    } else {
-      hi = u;
-    }
-    double next = u - value / *slope;
-    if (!(next >= lo && next <= hi)) next = 0.5 * (lo + hi);
-    double move = magnitude(next - u);
-    u = next;
-    if (move <= 1e-7 * u) break;  // quadratic convergence: the next one is at rounding
-  }
-  return u;
-}
-
-/// Where the coefficients rise through the level on (from, until] of the piece, by Newton's method
-/// within bisection; their slope there.
-static double bernstein_root(const Certifier* cert, const CertPiece* p, double from, double until,
-                             double start, double level, double* slope) {
-  if (cert->degree == 4) return root_of_degree(4, p, from, until, start, level, slope);
-  return root_of_degree(cert->degree, p, from, until, start, level, slope);
-}
-
-/// The same for a parabola with the values at the ends and the slope at the beginning; a share of
-/// the piece.
-static double parabola_root(const Certifier* cert, const CertPiece* p, double level) {
-  double slope = (double)cert->degree * (p->c[1] - p->c[0]);
-  double bend = p->c[cert->degree] - p->c[0] - slope;
-  double rise = level - p->c[0];
-  double root = slope * slope + 4.0 * bend * rise;
-  return root >= 0.0 ? 2.0 * rise / (slope + __builtin_sqrt(root)) : 0.5;
-}
 
 /// A bracket around the root of the polynomial, as narrow as rounding lets it be, from values of
 /// the tape: within [p->l, p->r]. What is known at its ends stays if nothing closer is found.
@@ -739,10 +600,11 @@ static void bracket_root(Certifier* cert, CertPiece* p, CertVerdict verdict) {
   if (eng_follower_beyond(f, p->phi_l - wanted)) return;
   double level = cert->form ? level_of(cert, p->c[cert->degree], wanted) : wanted;
   if (level != level) return;
-  double start = verdict == CERT_CROSSES ? parabola_root(cert, p, level) : cert->back;
+  double start =
+      verdict == CERT_CROSSES ? model_form_parabola_root(cert->degree, p->c, level) : cert->back;
   if (!(start > from && start <= until)) start = 0.5 * (from + until);
   double slope = 0.0;
-  double root = bernstein_root(cert, p, from, until, start, level, &slope);
+  double root = model_form_root(cert->degree, p->c, from, until, start, level, &slope);
   double t = l + root * width;
   if (cert->form) {
     t = corrected_root(cert, p, t, slope * f->sim->proof.levels[f->index].slope / width);
@@ -755,7 +617,7 @@ static void place_crossing(Certifier* cert, CertPiece* p, CertVerdict verdict, E
   EngFollower* f = cert->f;
   if (cert->coefficients) bracket_root(cert, p, verdict);
   f->threshold = threshold(cert);
-  f->armed = f->armed || cert->fell;
+  f->armed = ready(cert);
   double sign = f->sign;
   double width = 4.0 * DBL_EPSILON * larger(magnitude(p->l), magnitude(p->r));
   bool below = !eng_follower_beyond(f, p->phi_l - f->threshold);
@@ -805,13 +667,7 @@ static void first_piece(const Certifier* cert, const EngPiece* whole, CertPiece*
 /// The touch of a peak is where g is largest: between the piece before and this one, or inside.
 static void place_touch(Certifier* cert, const CertPiece* p, EngCrossing* out) {
   double t = p->phi_l >= p->phi_r ? p->l : p->r;
-  *out = (EngCrossing){.index = cert->f->index,
-                       .t = t,
-                       .lo = p->l,
-                       .hi = p->r,
-                       .slope = 0.0,
-                       .rising = true,
-                       .certified = true};
+  *out = eng_crossing(cert->f->index, t, p->l, p->r, 0.0, true, true);
 }
 
 /// An atom that stays at its boundary is not worth much effort.
@@ -885,7 +741,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
     halve(&cert, p, &stack[depth + 1], p);
     depth += 2;  // the left half lies on top: it is visited first
   }
-  if (cert.below && !waits) f->truth = false;
-  if (cert.fell && cert.below) f->armed = true;
+  if (cert.below && !waits && !f->atom->kind.asymptotic) f->truth = false;
+  if (ready(&cert) && cert.below) f->armed = true;
   return false;
 }

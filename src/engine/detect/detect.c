@@ -42,13 +42,8 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   bool inside = f->model->relation == MODEL_REL_GT ? p->gb > -f->atom->eps : p->gb >= -f->atom->eps;
   // on its way to the boundary, not just leaving it
   if (!inside || p->gb > 0.0 || !(p->db >= 0.0)) return false;
-  *out = (EngCrossing){.index = f->index,
-                       .t = p->b,
-                       .lo = p->b,
-                       .hi = p->b,
-                       .slope = p->db,
-                       .rising = true,
-                       .certified = f->sim->options.detection == SLT_DETECTION_CERTIFIED};
+  bool certified = f->sim->options.detection == SLT_DETECTION_CERTIFIED;
+  *out = eng_crossing(f->index, p->b, p->b, p->b, p->db, true, certified);
   return true;
 }
 
@@ -63,13 +58,8 @@ static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing
       fmin(calendar->t_linear, eng_queue_next(sim)) <= p->b || calendar->t_last == p->b;
   if (p->b < (scheduled ? t - eng_time_resolution(p->b) : t) || t <= p->a) return false;
   t = fmin(t, p->b);
-  *out = (EngCrossing){.index = f->index,
-                       .t = t,
-                       .lo = t,
-                       .hi = t,
-                       .slope = p->db,
-                       .rising = !f->truth || f->model->relation == MODEL_REL_EQ,
-                       .certified = true};
+  bool rising = !f->truth || f->model->relation == MODEL_REL_EQ;
+  *out = eng_crossing(f->index, t, t, t, p->db, rising, true);
   return true;
 }
 
@@ -79,13 +69,8 @@ static bool coincides(const EngFollower* f, const EngPiece* p, EngCrossing* out)
   if (f->truth || !f->armed || !(p->gb < 0.0) || !(p->db > 0.0)) return false;
   double rho = f->sim->proof.margin[f->index] + p->db * eng_time_resolution(p->b);
   if (eng_queue_next(f->sim) > p->b || -p->gb > rho) return false;
-  *out = (EngCrossing){.index = f->index,
-                       .t = p->b,
-                       .lo = p->b,
-                       .hi = p->b + eng_time_resolution(p->b),
-                       .slope = p->db,
-                       .rising = true,
-                       .certified = true};
+  double hi = p->b + eng_time_resolution(p->b);
+  *out = eng_crossing(f->index, p->b, p->b, hi, p->db, true, true);
   return true;
 }
 
@@ -221,8 +206,15 @@ static bool first_crossing(EngFollower* f, const EngPiece* piece, EngCrossing* o
   EngAtom* atom = f->atom;
   bool timed = isfinite(atom->t_linear);
   *out = (EngCrossing){0};
+  // out of where it rested: its crossing is where it always was
+  if (atom->kind.asymptotic && fabs(piece->gb) > f->zone) f->armed = (piece->ga > 0.0) == f->truth;
   bool crosses = timed ? arrives_on_time(f, piece, out) : follow(f, piece, out);
-  if (crosses || coincides(f, piece, out)) {
+  crosses = crosses || coincides(f, piece, out);
+  // one that falls silently may do so by errors too
+  bool falls = !crosses && atom->truth && !f->truth;
+  if (falls) *out = eng_crossing(f->index, piece->b, piece->a, piece->b, piece->db, false, false);
+  if ((crosses || falls) && !timed && eng_crosses_by_error(f, piece, out)) crosses = false;
+  if (crosses) {
     if (!timed) out->bend = bend_of(piece, out);
     return true;
   }
@@ -364,8 +356,7 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
           sim->detect.crossing_count * sizeof *sim->detect.crossings);
 }
 
-/// Whether a guard changes its truth with that of one of its atoms, all others as they are.
-static bool guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
+bool eng_guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
   uint32_t k = 0;
   while (k < guard->atom_count && guard->atoms[k] != atom) {
     k++;
@@ -387,14 +378,14 @@ static bool flip_matters(EngSim* sim, uint32_t atom) {
     if (!eng_automaton_active(sim, a)) continue;
     const ModelAutomaton* automaton = &sim->model->automata[a];
     if (automaton->kind == MODEL_AUTOMATON_SWITCH) {
-      if (guard_hangs_on(sim, automaton->condition, atom)) return true;
+      if (eng_guard_hangs_on(sim, automaton->condition, atom)) return true;
       continue;
     }
     const ModelState* state = &automaton->states[sim->state[a]];
-    if (state->invariant && guard_hangs_on(sim, state->invariant, atom)) return true;
+    if (state->invariant && eng_guard_hangs_on(sim, state->invariant, atom)) return true;
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
       const ModelTransition* transition = &sim->model->transitions[state->outgoing[i]];
-      if (guard_hangs_on(sim, &transition->guard, atom)) return true;
+      if (eng_guard_hangs_on(sim, &transition->guard, atom)) return true;
     }
   }
   return false;

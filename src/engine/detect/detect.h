@@ -15,7 +15,7 @@ typedef struct EngAtomKind {
   bool kink : 1;        // ... what it switches is continuous there
   bool piece : 1;       // of the model: bounds a piece of floor or of a table
   bool constant : 1;    // at its boundary as long as the equations hold: not followed
-  bool asymptotic : 1;  // the motion tends to the boundary: see asymptote.c
+  bool asymptotic : 1;  // rests at the boundary, not armed: see asymptote.c
 } EngAtomKind;
 
 /// How its truth came about, and what it has to do with surfaces and contacts.
@@ -84,6 +84,7 @@ typedef struct EngAtom {
   EngAtomMargin margin;
   double gamma;
   uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
+  bool joined;            // separates in the conditions of switches alone, together with others
 } EngAtom;
 
 _Static_assert(offsetof(EngAtom, previous) == 64, "what every pass reads is one line of the cache");
@@ -99,6 +100,11 @@ typedef struct EngCrossing {
   double bend;     // second derivative of g away from where it goes; 0: it does not turn round
   bool look;       // no crossing yet: a time by which it has to be looked at once more
 } EngCrossing;
+
+static inline EngCrossing eng_crossing(uint32_t index, double t, double lo, double hi, double slope,
+                                       bool rising, bool certified) {
+  return (EngCrossing){index, t, lo, hi, slope, rising, certified, 0.0, false};
+}
 
 typedef enum EngShape {
   ENG_SHAPE_RISES,
@@ -209,8 +215,9 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
 void eng_find_active(EngSim* sim);
 /// The atoms among them that are followed while time flows: places in the mode's list, ascending.
 EngList eng_followed_slow(EngSim* sim);
-/// Both sides of a guard's boundaries may have modes of their own, between which the motion slides.
-void eng_atoms_separate(EngSim* sim, const ModelGuard* guard);
+/// Both sides of a guard's boundaries may have modes of their own, between which the motion slides;
+/// `joined`: as long as the other relations of a switch leave it to one of them.
+void eng_atoms_separate(EngSim* sim, const ModelGuard* guard, bool joined);
 /// Facts about the atoms that never change.
 void eng_atoms_init(EngSim* sim);
 /// Mark which atoms belong to the present mode; new ones are fresh.
@@ -236,8 +243,6 @@ bool eng_atoms_leave(EngSim* sim);
 /// ... for one atom, from sim->detect.g and sim->detect.gdot; whether its truth has changed.
 bool eng_atom_mesh(EngSim* sim, uint32_t index);
 /// Say which of the located relations only graze their boundary.
-/// Leave out crossings of boundaries that the motion only tends to (asymptote.c).
-void eng_drop_asymptotes(EngSim* sim);
 void eng_warn_of_grazing(EngSim* sim);
 /// Say once that a relation on which something depends has no value at the present point.
 void eng_warn_of_relation(EngSim* sim, uint32_t index) __attribute__((cold));
@@ -253,6 +258,11 @@ bool eng_sign_is_sure(EngSim* sim, uint32_t index);
 /// ... the part of rho that the rounding of the time makes.
 double eng_time_rho(const EngSim* sim, double gdot);
 double eng_sigma(EngSim* sim, uint32_t index);
+/// ... of one state: by how much errors within the tolerances may have it off.
+double eng_state_pad(EngSim* sim, uint32_t state);
+/// Whether what an indicator depends on rests at sim->x, within the tolerances, as the flow is at
+/// time t (asymptote.c); then g of the equilibrium.
+bool eng_rests(EngSim* sim, uint32_t index, double t, double* g);
 double eng_slope_rho(EngSim* sim, uint32_t index);
 /// Whether g, of the present mode, is at its boundary: located there, kept there by the motion
 /// along it, or zero up to rounding.
@@ -282,6 +292,8 @@ SltStatus eng_next_segment(EngSim* sim);
 /// First crossing in (t_from, trial end] that would do something; fills crossings. `found` false:
 /// none. Crossings that fire nothing are counted and followed.
 SltStatus eng_detect(EngSim* sim, double t_from, bool* found);
+/// Whether a guard changes its truth with that of one of its atoms, all others as they are.
+bool eng_guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom);
 /// Time to the nearest boundary that an atom waits for, as its slope tells; INFINITY for none.
 double eng_next_boundary(EngSim* sim);
 /// Whether the straight trial crosses a boundary that would fire something.

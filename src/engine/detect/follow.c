@@ -110,12 +110,8 @@ void eng_follower_place(EngFollower* f, const NumBracket* found, EngCrossing* ou
   double slope = follower_slope(f, t);
   // a sign that changes at infinity, where g falls all the time, has no place between its sides
   if (f->sign * slope < 0.0) t = found->hi;
-  *out = (EngCrossing){.index = f->index,
-                       .t = t,
-                       .lo = found->lo,
-                       .hi = found->hi,
-                       .slope = slope,
-                       .rising = f->model->relation == MODEL_REL_EQ || f->sign > 0.0};
+  bool rising = f->model->relation == MODEL_REL_EQ || f->sign > 0.0;
+  *out = eng_crossing(f->index, t, found->lo, found->hi, slope, rising, false);
 }
 
 /// Extremum search: `threshold` holds the sign, +1 for a maximum, -1 for a minimum.
@@ -168,8 +164,7 @@ static bool peak_crosses(EngFollower* f, const EngPiece* p, EngCrossing* out) {
     return true;
   }
   if (!grazes(f, g)) return false;
-  *out = (EngCrossing){
-      .index = f->index, .t = t, .lo = p->a, .hi = p->b, .slope = 0.0, .rising = true};
+  *out = eng_crossing(f->index, t, p->a, p->b, 0.0, true, false);
   return true;
 }
 
@@ -188,7 +183,7 @@ static bool piece_crosses(EngFollower* f, const EngPiece* p, EngCrossing* out) {
   double g = p->ga;
   if (!eng_follower_waits(f)) {
     // true, and nobody waits for its becoming false: it may fall and rise again
-    if (!(p->da < 0.0 && p->db > 0.0)) return false;
+    if (!(p->da < 0.0 && p->db > 0.0) || f->atom->kind.asymptotic) return false;
     extremum(f, p, -1.0, &t, &g);
     if (eng_relation_holds(f->model->relation, g)) return false;
     f->truth = false;
@@ -200,7 +195,7 @@ static bool piece_crosses(EngFollower* f, const EngPiece* p, EngCrossing* out) {
   // away from the boundary, then towards it: the turning point re-arms. At its last crossing an
   // atom may set out without a slope.
   bool sets_out = !f->armed && crossed(f, p->gb);
-  if ((da < 0.0 || sets_out) && db > 0.0) {
+  if ((da < 0.0 || sets_out) && db > 0.0 && !f->atom->kind.asymptotic) {
     extremum(f, p, -f->sign, &t, &g);
     double fall = f->sign * (p->ga - g);
     if (da < 0.0 || fall > f->sim->proof.margin[f->index]) return rises_after(f, t, g, p, out);
@@ -263,11 +258,7 @@ bool eng_follow_ends(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
 /// The truth at the mesh point alone: step 1 of the extrapolation algorithm as it is printed.
 bool eng_follow_mesh(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
   if (!crosses_by_end(f, whole)) return false;
-  *out = (EngCrossing){.index = f->index,
-                       .t = whole->b,
-                       .lo = whole->a,
-                       .hi = whole->b,
-                       .slope = whole->db,
-                       .rising = f->model->relation == MODEL_REL_EQ || f->sign > 0.0};
+  bool rising = f->model->relation == MODEL_REL_EQ || f->sign > 0.0;
+  *out = eng_crossing(f->index, whole->b, whole->a, whole->b, whole->db, rising, false);
   return true;
 }

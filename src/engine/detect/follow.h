@@ -72,6 +72,10 @@ bool eng_follow_mesh(EngFollower* f, const EngPiece* whole, EngCrossing* out);
 bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
                  EngCrossing* out, bool* decided);
 
+/// Whether a crossing is nothing but errors of a motion that comes to rest at the boundary
+/// (asymptote.c): the follower goes on without it.
+bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossing* c);
+
 /// An atom of the mode as a function of one polynomial; NULL where it is none.
 const ModelComposed* eng_composed(const EngSim* sim, uint32_t index);
 

@@ -18,14 +18,24 @@ typedef struct EngStiffMode {
   const ModelStiff* stiff;
   NumLinear* linear;
   NumLinear* full;  // for motion that combines this mode with others
+  NumLinear* rest;  // for its equilibria
   NumMultistep *past, *full_past;
 } EngStiffMode;
+
+/// Where the motion leads (eng_stiff_rest()).
+typedef struct EngRest {
+  double* x;
+  uint8_t* known;   // room for marks of unknowns, cleared...
+  uint32_t* reach;  // ... and for a list of them
+  const NumLinear* linear;
+} EngRest;
 
 typedef struct EngStiff {
   EngStiffMode* modes;  // by id of the mode
   const ModelStiff* present;
   double *regs, *stage_regs, *jacobian_regs;  // of the present mode; the others lie in `regs`
   double* work;
+  EngRest rest;
   bool ready;  // the stepper's system belongs to the present motion and its values
 } EngStiff;
 
@@ -100,6 +110,9 @@ typedef struct EngScales {
 SltStatus eng_stiff_prepare(EngSim* sim);
 /// A trial is accurate enough: see whether it needed a stiff method.
 void eng_stiff_note_trial(EngSim* sim);
+/// The states to which the flow of the mode leads from sim->x within the time `span`, as it is at
+/// time t: an equilibrium, where there is one close by. NULL: not known.
+EngRest* eng_stiff_rest(EngSim* sim, double t, double span);
 /// Why the present method is in use; NULL when the user named it. The text is the caller's buffer.
 const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity);
 void eng_stiff_free(EngSim* sim);

@@ -29,9 +29,8 @@ static void tame(double* values, size_t count) {
   }
 }
 
-static SltStatus linearize_mode(void* user, double t, double* xu, double* f, double* values,
-                                double* ft, bool* timed) {
-  EngSim* sim = user;
+/// Rates and Jacobian of the mode; the states are in xu, the algebraic unknowns go there.
+static void differentiate(EngSim* sim, double t, double* xu, double* f, double* values) {
   const EngStiff* st = &sim->stiff;
   const ModelMode* mode = sim->core.mode;
   const ModelStiff* stiff = st->present;
@@ -40,17 +39,24 @@ static SltStatus linearize_mode(void* user, double t, double* xu, double* f, dou
   for (uint32_t i = 0; i < stiff->algebraic; i++) {
     xu[mode->state_count + i] = sim->programs.rhs[stiff->unknowns[i]];
   }
-  *timed = stiff->time_count > 0;
   // the program gives what belongs to time behind the entries, for which `values` has no room
-  double* entries = *timed ? st->work : values;
+  double* entries = stiff->time_count ? st->work : values;
   model_program_run(&stiff->jacobian, context, st->jacobian_regs, t, xu, entries);
-  if (*timed) memcpy(values, entries, stiff->entry_count * sizeof *values);
+  if (entries != values) memcpy(values, entries, stiff->entry_count * sizeof *values);
   tame(values, stiff->entry_count);
+}
+
+static SltStatus linearize_mode(void* user, double t, double* xu, double* f, double* values,
+                                double* ft, bool* timed) {
+  EngSim* sim = user;
+  const ModelStiff* stiff = sim->stiff.present;
+  differentiate(sim, t, xu, f, values);
+  *timed = stiff->time_count > 0;
   if (!*timed) return SLT_OK;
-  uint32_t seen = mode->state_count + stiff->algebraic;
+  uint32_t seen = sim->core.mode->state_count + stiff->algebraic;
   memset(ft, 0, ((size_t)seen + stiff->auxiliary) * sizeof *ft);
   for (uint32_t i = 0; i < stiff->time_count; i++) {
-    ft[stiff->time_rows[i]] = entries[stiff->entry_count + i];
+    ft[stiff->time_rows[i]] = sim->stiff.work[stiff->entry_count + i];
   }
   num_linear_fold(sim->stepper->system.linear, ft);
   tame(ft, seen);
@@ -105,22 +111,24 @@ static SltStatus find_entry(EngSim* sim, EngStiffMode** out) {
   return SLT_OK;
 }
 
-/// Solver and programs of the present mode.
-static SltStatus find_mode(EngSim* sim, EngStiffMode** out) {
-  const ModelMode* mode = sim->core.mode;
-  SLT_TRY(find_entry(sim, out));
-  EngStiffMode* entry = *out;
-  if (entry->linear) return SLT_OK;
+/// Programs of the present mode, and a solver for the pattern of its Jacobian.
+static SltStatus make_linear(EngSim* sim, EngStiffMode* entry, NumLinear** linear) {
+  if (*linear) return SLT_OK;
   if (!sim->provider.stiff) return fail_jacobian(sim, SLT_ERR_LIMIT);
   SltStatus status = sim->provider.stiff(sim->provider.user, sim->state, &entry->stiff);
   if (status < 0) return fail_jacobian(sim, status);
-  NumPattern pattern = {.states = mode->state_count,
+  NumPattern pattern = {.states = sim->core.mode->state_count,
                         .algebraic = entry->stiff->algebraic,
                         .auxiliary = entry->stiff->auxiliary,
                         .begin = entry->stiff->begin,
                         .columns = entry->stiff->columns};
-  status = num_linear_create(&sim->options.allocator, &pattern, &entry->linear);
+  status = num_linear_create(&sim->options.allocator, &pattern, linear);
   return status < 0 ? fail_jacobian(sim, status) : SLT_OK;
+}
+
+static SltStatus find_mode(EngSim* sim, EngStiffMode** out) {
+  SLT_TRY(find_entry(sim, out));
+  return make_linear(sim, *out, &(*out)->linear);
 }
 
 // ---- choice of the method -----------------------------------------------------------------------
@@ -274,11 +282,9 @@ static SltStatus prepare_plain(EngSim* sim) {
   return SLT_OK;
 }
 
-static SltStatus prepare_mode(EngSim* sim) {
+/// Registers of the mode's programs.
+static SltStatus bind_mode(EngSim* sim, const ModelStiff* stiff) {
   EngStiff* st = &sim->stiff;
-  EngStiffMode* entry = NULL;
-  SLT_TRY(find_mode(sim, &entry));
-  const ModelStiff* stiff = entry->stiff;
   size_t stage = stiff->algebraic ? stiff->stage.reg_count : 0;
   SLT_TRY(ENG_GROW(sim, st->regs, stage + stiff->jacobian.reg_count));
   size_t outputs = stiff->time_count ? stiff->jacobian.output_count : 0;
@@ -287,11 +293,19 @@ static SltStatus prepare_mode(EngSim* sim) {
   st->jacobian_regs = st->regs + stage;
   if (stage) model_program_bind(&stiff->stage, sim->env, st->stage_regs);
   model_program_bind(&stiff->jacobian, sim->env, st->jacobian_regs);
-  if (st->present != stiff) sim->programs.tune_at = 0;  // there is more to compile
   st->present = stiff;
+  return SLT_OK;
+}
+
+static SltStatus prepare_mode(EngSim* sim) {
+  EngStiffMode* entry = NULL;
+  SLT_TRY(find_mode(sim, &entry));
+  const ModelStiff* stiff = entry->stiff;
+  if (sim->stiff.present != stiff) sim->programs.tune_at = 0;  // there is more to compile
+  SLT_TRY(bind_mode(sim, stiff));
   NumSystem system = {.linear = entry->linear,
                       .linearize = linearize_mode,
-                      .stage = stage ? stage_of_mode : NULL,
+                      .stage = stiff->algebraic ? stage_of_mode : NULL,
                       .user = sim};
   SLT_TRY(prepare_past(sim, stiff->algebraic, &entry->past, &system));
   num_stepper_set_system(sim->stepper, &system);
@@ -337,11 +351,45 @@ SltStatus eng_stiff_prepare(EngSim* sim) {
   return SLT_OK;
 }
 
+// ---- where the motion leads ---------------------------------------------------------------------
+
+/// A solver of its own: that of the stepper holds what the steps to come need.
+static SltStatus step_to_rest(EngSim* sim, double t, double span, EngRest* rest) {
+  EngStiff* st = &sim->stiff;
+  EngStiffMode* entry = NULL;
+  const uint32_t n = sim->core.mode->state_count;
+  SLT_TRY(find_entry(sim, &entry));
+  SLT_TRY(make_linear(sim, entry, &entry->rest));
+  const ModelStiff* stiff = entry->stiff;
+  size_t total = (size_t)n + stiff->algebraic + stiff->auxiliary;
+  SLT_TRY(ENG_GROW(sim, rest->x, total));
+  SLT_TRY(ENG_GROW(sim, rest->reach, total));
+  SLT_TRY(ENG_GROW(sim, rest->known, total));
+  if (!st->ready || st->present != stiff) SLT_TRY(bind_mode(sim, stiff));
+  memset(rest->known, 0, total);
+  memcpy(rest->x, sim->x, n * sizeof *rest->x);
+  differentiate(sim, t, rest->x, sim->probe.flow, num_linear_values(entry->rest));
+  rest->linear = entry->rest;
+  double* unit = sim->probe.x;
+  for (uint32_t i = 0; i < n; i++) {
+    unit[i] = eng_state_pad(sim, i);
+  }
+  return num_linear_step(entry->rest, eng_free_flow, sim, t, span, unit, rest->x);
+}
+
+EngRest* eng_stiff_rest(EngSim* sim, double t, double span) {
+  if (sim->core.mode->state_count == 0 || eng_is_held(sim)) return NULL;
+  if (step_to_rest(sim, t, span, &sim->stiff.rest) >= 0) return &sim->stiff.rest;
+  sim->error = (EngError){0};
+  return NULL;
+}
+
 void eng_stiff_free(EngSim* sim) {
   EngStiff* st = &sim->stiff;
   for (size_t i = 0; i < ENG_ROOM(st->modes); i++) {
     num_linear_free(st->modes[i].linear);
     num_linear_free(st->modes[i].full);
+    num_linear_free(st->modes[i].rest);
     num_multistep_free(st->modes[i].past);
     num_multistep_free(st->modes[i].full_past);
   }

@@ -164,12 +164,7 @@ static void find_crossings(EngSim* sim, bool asked) {
     bool met = (z > 0.0) != side || (asked && is_about_to(sim, z, side, sim->detect.gdot[i]));
     if (!due && !met) continue;
     sim->detect.crossings[sim->detect.crossing_count++] =
-        (EngCrossing){.index = i,
-                      .t = t,
-                      .lo = fmin(sim->core.mesh_t, t),
-                      .hi = t,
-                      .slope = sim->detect.gdot[i],
-                      .rising = !side};
+        eng_crossing(i, t, fmin(sim->core.mesh_t, t), t, sim->detect.gdot[i], !side, false);
   }
 }
 
