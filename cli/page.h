@@ -17,6 +17,8 @@ typedef struct PageReply {
   bool failed;  // out of memory
 } PageReply;
 
+#define PAGE_GALLERY ".gallery"  // folder of the models that are part of the page
+
 /// A file that the page has handed over: it hides one of the folder.
 typedef struct PageFile {
   char* path;

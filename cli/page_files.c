@@ -125,6 +125,18 @@ bool page_put_file(Page* page, const char* path, const JsonNode* text) {
   return true;
 }
 
+/// A file that the page has handed over.
+static SltStatus load_kept(Page* page, const char* path, const SltAllocator* allocator,
+                           char** content, size_t* length) {
+  const PageFile* file = find_file(page, path);
+  if (!file) return SLT_ERR_NOT_FOUND;
+  *content = allocator->realloc_fn(allocator->user, NULL, 0, file->length ? file->length : 1);
+  if (!*content) return SLT_ERR_NOMEM;
+  memcpy(*content, file->text, file->length);
+  *length = file->length;
+  return SLT_OK;
+}
+
 SltStatus page_load(void* user, const char* name, const SltAllocator* allocator, char** content,
                     size_t* length) {
   Page* page = user;
@@ -136,19 +148,17 @@ SltStatus page_load(void* user, const char* name, const SltAllocator* allocator,
   char* clean = page_clean_path(joined);
   free(joined);
   if (!clean) return SLT_ERR_NOT_FOUND;
-  SltStatus status = SLT_ERR_NOT_FOUND;
-  const PageFile* file = find_file(page, clean);
-  if (file) {
-    *content = allocator->realloc_fn(allocator->user, NULL, 0, file->length ? file->length : 1);
-    if (*content) memcpy(*content, file->text, file->length);
-    *length = file->length;
-    status = *content ? SLT_OK : SLT_ERR_NOMEM;
-  } else if (page->folder) {
-    char* path = page_path_below(page->folder, clean, false);
-    if (path) status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
-    free(path);
-  }
+  SltStatus status = load_kept(page, clean, allocator, content, length);
+  char* path = status == SLT_ERR_NOT_FOUND && page->folder
+                   ? page_path_below(page->folder, clean, false)
+                   : NULL;
+  if (path) status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
+  free(path);
   free(clean);
+  // what comes with the page, like the parts, as it comes with the program
+  char* given = status == SLT_ERR_NOT_FOUND ? join_path(PAGE_GALLERY, name) : NULL;
+  if (given) status = load_kept(page, given, allocator, content, length);
+  free(given);
   if (page->reads && status >= 0) {
     if (page->reads->length) text_put(page->reads, ",", 1);
     text_put_json(page->reads, name, strlen(name));

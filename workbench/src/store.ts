@@ -137,19 +137,19 @@ export class Store {
     return this.server !== null;
   }
 
-  /** Files that gallery models read, by path. */
+  /** Files that a model may read, as far as the engine does not find them itself, by path. */
   beside(path: string): Record<string, string> {
     if (path.startsWith(GIVEN_FOLDER)) {
       const files = Object.entries(GIVEN).filter(([name]) => GIVEN_FOLDER + name !== path);
       return Object.fromEntries(files.map(([name, text]) => [GIVEN_FOLDER + name, text]));
     }
-    if (path.startsWith(LINKED_FOLDER)) return this.linkedFiles(path);
     if (path.startsWith(GALLERY_FOLDER)) {
       const files = Object.entries(GALLERY).filter(([name]) => GALLERY_FOLDER + name !== path);
       return Object.fromEntries(files.map(([name, text]) => [GALLERY_FOLDER + name, text]));
     }
-    if (this.server) return {};
-    const result: Record<string, string> = {};
+    const result = Object.fromEntries(Object.entries(GALLERY).filter(([name]) => name.startsWith("parts/")).map(([name, text]) => [GALLERY_FOLDER + name, text]));
+    if (path.startsWith(LINKED_FOLDER)) Object.assign(result, this.linkedFiles(path));
+    if (this.server) return result;
     for (const [name, text] of this.ownModels()) if (name !== path) result[name] = text;
     return result;
   }

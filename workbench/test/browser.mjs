@@ -261,6 +261,14 @@ const tests = {
   },
 
   async links_and_copies_take_along_what_a_model_reads(bench) {
+    await bench.write('include "parts/control.lisma";\nx\' = 1; x(t0) = 0;\nexperiment { end = 0.5; }\n');
+    await bench.until((look) => look.t === 0.5 && look.messages.length === 0);
+    await bench.page.click("#models-button");
+    await bench.page.click("#models >> text=Empty"); // a model of the user's finds the parts, too
+    await bench.page.keyboard.press("Enter");
+    await bench.until((look) => look.path === "model.lisma");
+    await bench.write('include "parts/control.lisma";\nx\' = 1; x(t0) = 0;\nexperiment { end = 0.75; }\n');
+    await bench.until((look) => look.t === 0.75 && look.messages.length === 0);
     const whole = await bench.open("hoop_rolling.rules.md");
     const link = await bench.page.evaluate(async () => {
       let copied = "";
