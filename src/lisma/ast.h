@@ -473,9 +473,10 @@ typedef struct AstMeasureStatement {
   AstExpr* formula;
 } AstMeasureStatement;
 
-/// AST_CONTROL: values that are offered, or a lowest and a highest one
+/// AST_CONTROL: values that are offered, or a lowest and a highest one; or a state to be entered
 typedef struct AstControlStatement {
   AstName name;
+  const AstName* state;  // once expanded: of the automaton `name`; NULL for none
   AstValueList values;
   bool is_range;
 } AstControlStatement;

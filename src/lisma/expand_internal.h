@@ -154,6 +154,8 @@ Path expand_find_path(Expander* x, Component* u, const AstName* name);
 Path expand_report_path(Expander* x, const AstName* name, const char* message);
 /// A name that has to be a name: of a target, a label, a setting.
 AstName expand_copy_target(Expander* x, Component* u, const AstName* name);
+/// The name of a control, which may be a state.
+void expand_copy_control(Expander* x, Component* u, const AstStatement* s, AstStatement* out);
 
 // ---------------------------------------------------------------------------------------------
 // parameters

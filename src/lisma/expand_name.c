@@ -307,6 +307,19 @@ Path expand_find_path(Expander* x, Component* u, const AstName* name) {
   return (Path){.kind = PATH_NAME, .name = expand_keep_name(x, u, name)};
 }
 
+void expand_copy_control(Expander* x, Component* u, const AstStatement* s, AstStatement* out) {
+  const AstName* name = &s->as.control.name;
+  Path path = name->member ? expand_find_path(x, u, name) : (Path){.kind = PATH_NAME};
+  if (path.kind == PATH_STATE) {
+    AstName* state = ARENA_NEW(x->arena, AstName);
+    *state = path.state;
+    out->as.control.name = path.name;
+    out->as.control.state = state;
+  } else if (path.kind != PATH_BAD) {
+    out->as.control.name = expand_copy_target(x, u, name);
+  }
+}
+
 AstName expand_copy_target(Expander* x, Component* u, const AstName* name) {
   Path path = expand_find_path(x, u, name);
   if (path.kind == PATH_NAME) return path.name;

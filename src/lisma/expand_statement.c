@@ -233,7 +233,7 @@ static void copy_statement(Expander* x, Component* u, const AstStatement* s, Sta
     copy.as.attributes.settings = copy_settings(x, u, &s->as.attributes.settings);
     break;
   case AST_CONTROL:
-    copy.as.control.name = expand_copy_target(x, u, &s->as.control.name);
+    expand_copy_control(x, u, s, &copy);
     copy.as.control.values = copy_values(x, u, &s->as.control.values);
     break;
   case AST_ANIMATE:

@@ -814,6 +814,8 @@ void lower_override_starts(Lower* l);
 // lower_after.c -------------------------------------------------------------------------------
 
 void lower_after(Lower* l, const AstStatement* statement, const Site* site);
+/// `control A.s;`
+void lower_state_control(Lower* l, const AstName* automaton, const AstName* state, Span span);
 /// True while the equations of a body are in force: all automata around it are in their states.
 ExprId lower_body_holds(Lower* l, uint32_t body);
 /// The present group of actions happens whenever a condition comes to hold, in an automaton of that

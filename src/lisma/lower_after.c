@@ -15,6 +15,8 @@
 // it with what was reset in view.
 //
 // A branch of `if`: outside, and inside while its equations are in force, entered with its resets.
+//
+// `control A.s;` is a wish for a state that somebody makes by hand: a variable of that name.
 #include "lisma/lower.h"
 
 #include <math.h>
@@ -58,13 +60,17 @@ static IrTransition* add_transition(Lower* l, uint32_t automaton, uint32_t from,
   return &l->m->transitions.data[l->m->transitions.count - 1];
 }
 
-/// A hidden variable that is 0 until something is kept in it.
-static uint32_t add_memory(Lower* l, Span span) {
-  uint32_t var = resolve_hidden_var(l, lower_place_name(l, "after", span), span);
+static void begin_at_zero(Lower* l, uint32_t var, Span span) {
   TermFrame frame = lower_begin(l);
   IrTerm zero = lower_end(l, frame, ir_term_number(&l->terms.builder, 0.0));
   IrStart start = {.var = var, .kind = IR_START_FIXED, .value = zero, .span = span};
   base_vec_push(l->arena, &l->m->starts, start);
+}
+
+/// A hidden variable that is 0 until something is kept in it.
+static uint32_t add_memory(Lower* l, Span span) {
+  uint32_t var = resolve_hidden_var(l, lower_place_name(l, "after", span), span);
+  begin_at_zero(l, var, span);
   return var;
 }
 
@@ -118,6 +124,21 @@ static IrAction set_number(Lower* l, uint32_t var, double number, Span span) {
   return (IrAction){.var = var, .kind = IR_ACTION_SET, .value = value, .span = span};
 }
 
+/// A transition from all states, before all others, that takes back the wish for it.
+static void fulfil(Lower* l, uint32_t wish, uint32_t automaton, uint32_t state, IrTerm guard,
+                   Span span) {
+  IrTransition* enters = add_transition(l, automaton, 0, state, guard, span);
+  for (uint32_t s = 1; s < l->m->automata.data[automaton].state_count; s++) {
+    base_vec_push(l->arena, &l->m->from_states, s);
+    enters->from_count++;
+  }
+  enters->action_begin = l->m->actions.count;
+  enters->action_count = 1;
+  base_vec_push(l->arena, &l->m->actions, set_number(l, wish, 0.0, span));
+  PriorityOf first = {l->m->transitions.count - 1, HUGE_VAL};
+  base_vec_push(l->scratch, &l->automata.transition_priorities, first);
+}
+
 /// The wishes of the body's `goto`, with what fulfils them; the actions that note them join the
 /// resets of the firing.
 static void wish_gotos(Lower* l, Span span) {
@@ -132,18 +153,26 @@ static void wish_gotos(Lower* l, Span span) {
     ExprId above = wish_bound(l, wish, number - 0.5, true, span);
     ExprId below = wish_bound(l, wish, number + 0.5, false, span);
     ExprId turn = and_fulfilled(l, lower_op(l, IR_AND, above, below), i, span);  // as in the text
-    IrTerm guard = lower_end(l, frame, turn);
-    IrTransition* enters = add_transition(l, jump.automaton, 0, jump.state, guard, span);
-    for (uint32_t s = 1; s < l->m->automata.data[jump.automaton].state_count; s++) {
-      base_vec_push(l->arena, &l->m->from_states, s);
-      enters->from_count++;
-    }
-    enters->action_begin = l->m->actions.count;
-    enters->action_count = 1;
-    base_vec_push(l->arena, &l->m->actions, set_number(l, wish, 0.0, span));
-    PriorityOf first = {l->m->transitions.count - 1, HUGE_VAL};
-    base_vec_push(l->scratch, &l->automata.transition_priorities, first);
+    fulfil(l, wish, jump.automaton, jump.state, lower_end(l, frame, turn), span);
   }
+}
+
+void lower_state_control(Lower* l, const AstName* automaton, const AstName* state, Span span) {
+  uint32_t a = lower_find_automaton(l, automaton);
+  uint32_t s = a == IR_NONE ? IR_NONE : lower_find_state(l, a, state);
+  if (s == IR_NONE) return;
+  Str text =
+      str_format(l->arena, "%.*s.%.*s", STR_ARGS(lower_name(l, l->automata.all.data[a].name)),
+                 STR_ARGS(state->head));
+  uint32_t wish = resolve_var(l, names_intern(&l->m->names, text), span);
+  l->names.vars.data[wish].flags |= VAR_FIXED | VAR_SET;
+  begin_at_zero(l, wish, span);
+  TermFrame frame = lower_begin(l);
+  IrTerm guard = lower_end(l, frame, wish_bound(l, wish, 0.5, true, span));
+  fulfil(l, wish, a, l->automata.states.data[s].index, guard, span);
+  IrControl control = {.name = text, .low = (double)NAN, .high = (double)NAN, .span = span};
+  base_vec_push(l->arena, &control.values, 1.0);
+  base_vec_push(l->arena, &l->m->experiment.controls, control);
 }
 
 /// The condition and its negation. False after an error.

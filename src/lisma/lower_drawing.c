@@ -123,6 +123,13 @@ void lower_animate(Lower* l, const AstStatement* statement) {
 void lower_control(Lower* l, const AstStatement* statement) {
   const AstName* written = &statement->as.control.name;
   const AstValueList* values = &statement->as.control.values;
+  if (statement->as.control.state || written->member) {
+    AstName automaton = *written;
+    automaton.member = NULL;
+    const AstName* state = written->member ? written->member : statement->as.control.state;
+    lower_state_control(l, &automaton, state, statement->span);
+    return;
+  }
   uint32_t name = resolve_name(l, written);
   if (name == 0) return;
   IrControl control = {.name = str_copy(l->arena, lower_name(l, name)),

@@ -266,6 +266,18 @@ class Language(unittest.TestCase):
                       "r[1].after:1: waiting -> fired"):
             self.assertIn(words, out)
 
+    def test_states_by_hand(self):
+        """A state that is controlled is entered when its variable is set, in the model and in parts."""
+        text = ("x' = u; x(t0) = 0; u = 0; automaton mode { state auto [x < 0.5] { u = 1; } from init, manual; state manual { u = -1; } }"
+                "control mode.manual; part M { y' = w; y(t0) = 0; w = 1; state slow { w = 0.1; } } M m, r[2]; control m.slow; control r[2].slow;")
+        changes = self.write("c.jsonl", "".join('{"t":%s,"name":"%s","value":1}\n' % change for change in
+                                                ((1, "mode.manual"), (1, "m.slow"), (1, "r[2].slow"), (2.5, "mode.manual"))))
+        found = self.end_of(text, ["x", "m.y", "r[1].y", "r[2].y", "mode.manual"], "--until", "3", "--replay", changes)
+        for value, want in zip(found, (1, 1.2, 3, 1.2, 0)):
+            self.assertAlmostEqual(value, want, places=9)
+        status, _, errors = self.run_model(text + "control mode.manul;")
+        self.assertEqual((status, "did you mean 'manual'?" in errors), (1, True), errors)
+
     def test_settings(self):
         text = "const k = 1; y = k;" + STILL
         for setting, value in SETTINGS:
