@@ -197,10 +197,7 @@ bool parser_port(Parser* p, AstStatement* out) {
   while (!p->recovering && p->tok.kind != TOK_RBRACE) {
     bool across = p->tok.kind == TOK_WORD && p->tok.word == WORD_ACROSS;
     bool through = p->tok.kind == TOK_WORD && p->tok.word == WORD_THROUGH;
-    if (!across && !through) {
-      across = report_quantity(p, port);
-      through = !across && !p->recovering;
-    }
+    if (!across && !through) across = report_quantity(p, port);
     if (p->recovering) return false;
     parser_advance(p);
     AstNameList* list = across ? &port->across : &port->through;
