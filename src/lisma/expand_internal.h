@@ -31,6 +31,7 @@ typedef enum MemberKind {
 
 typedef struct Member {
   uint8_t kind;  // MemberKind
+  bool indexed;  // z[k]: with its index written out, z3 is an element
   uint32_t index;
   const AstInstance* instance;
   const AstPort* port;

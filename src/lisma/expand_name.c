@@ -264,6 +264,30 @@ static const Member* shared_parameter(const AstName* name, const AstInstance* in
   return member && member->kind == MEMBER_PARAMETER ? member : NULL;
 }
 
+/// A name without the digits at its end.
+static Str stem_of(Str name) {
+  while (name.length && name.data[name.length - 1] >= '0' && name.data[name.length - 1] <= '9')
+    name.length--;
+  return name;
+}
+
+/// The member that another spelling means: `z3` is an element of `z[k]`, and `z[k]` may be `z3`.
+static const Member* find_spelling(const Table* table, const AstName* name) {
+  if (name->member || name->quoted) return NULL;
+  if (ast_name_is_plain(name)) {
+    const Member* family = expand_find_member(table, stem_of(name->head));
+    return family && family->indexed ? family : NULL;
+  }
+  for (uint32_t i = 1; i < table->names.names.count; i++) {
+    Str other = names_get(&table->names, i);
+    Str stem = stem_of(other);
+    const Member* member = expand_find_member(table, other);
+    bool value = member && (member->kind == MEMBER_VALUE || member->kind == MEMBER_SHARED);
+    if (value && stem.length < other.length && str_equal(stem, name->head)) return member;
+  }
+  return NULL;
+}
+
 /// What a path from component `u` leads to. The first name is known to be one of the component's.
 static Path follow_path(Expander* x, Component* u, const AstName* name) {
   NameMaker m = expand_begin_name(x, &u->prefix);
@@ -272,6 +296,7 @@ static Path follow_path(Expander* x, Component* u, const AstName* name) {
     const Member* member = expand_find_member(at->table, name->head);
     bool own_state = !member && at != u && ast_name_is_word(name, STR_LIT("state"));
     if (own_state) return state_path(&m, u, name, name);
+    if (!member) member = find_spelling(at->table, name);
     if (!member) return report_member(x, at->table, name);
     if (member->kind != MEMBER_INSTANCE) return member_path(&m, at, u, name, member);
     Component* child = expand_find_child(at, member);

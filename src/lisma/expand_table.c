@@ -64,7 +64,9 @@ static void declare_block(Expander* x, Table* table, const AstBlock* block) {
 static void declare_shared(Expander* x, Table* table, const AstName* name, MemberKind kind) {
   const Member* known = expand_find_member(table, name->head);
   if (!known) {
-    add_member(x, table, name->head, name->span)->kind = (uint8_t)kind;
+    Member* member = add_member(x, table, name->head, name->span);
+    member->kind = (uint8_t)kind;
+    member->indexed = name->indices.count > 0;
     return;
   }
   // others are told by the resolver, where they are a mistake
@@ -190,7 +192,9 @@ static void mention_block(Expander* x, Table* table, const AstBlock* block) {
 
 /// A name that is given a value here is the part's own, whatever the model around it has.
 static void mention_target(Expander* x, Table* table, const AstName* name) {
-  if (!expand_find_member(table, name->head)) add_member(x, table, name->head, name->span);
+  Member* known = expand_find_member(table, name->head);
+  Member* member = known ? known : add_member(x, table, name->head, name->span);
+  member->indexed = member->indexed || name->indices.count > 0;
 }
 
 /// ... of a variable, by an equation or a value at the start.

@@ -79,6 +79,10 @@ VALUES = {
     "equations of an open port": (
         CIRCUIT + "R r, s, u; connect(b.p, r.p, s.p, u.p); r.n.v = 3; s.n.i = 1; m = s.n.v; w = u.n.v; w = 1;" + STILL, 1,
         {"r.p.i": 1, "m": 7, "u.p.i": 2}),
+    "elements of a part in both spellings": (
+        "part P { for k = 1:2 { z[k]' = k; w_[k] = 10*k; const c[k] = k*7; } v1 = 5; v2 = 6; s = z1 + c[1]; } P p, r[2];"
+        "y = p.z2 + p.z[1] + r[2].w_2 + p.c1; u = sum(i = 1:2, p.v[i]); p.z2(t0) = 5; p.z[1](t0) = 3;", 1,
+        {"y": 7 + 4 + 20 + 7, "u": 11, "p.s": 11}),
     "flows of an open port": (
         CIRCUIT + "R r, s, u; connect(b.p, r.p, s.p, u.p); amp = r.n.i; w = 1 + s.n.i; s.n.v = 3; macro m = u.n.v; z = m + u.n.i;" + STILL,
         1, {"amp": 0, "w": 0, "s.p.i": 1, "z": 5}),
@@ -175,6 +179,7 @@ MISTAKES = [
     ("a parameter with an index", "part P(k = 3) { y = k[2]; } P p;" + STILL, "E0216", "'k' is no array"),
     ("a function of a part with an index", "part P { function f(x) = x; y = f[2](4); } P p;" + STILL, "E0216", "'f' is no array"),
     ("one equation for two open ports", CIRCUIT + "R r, s; connect(b.p, r.p, s.p); r.n.v + s.n.v = 3;" + STILL, "E0521", "r.n.v"),
+    ("no such element of a member", "part P { for k = 1:2 { z[k] = k; } } P p; y = p.z9;" + STILL, "E0203", "p.z9"),
     ("members in messages", "a.x = 3; part P { x' = 1; x(t0) = 0; } P a;", "E0520", "note: `a.x = 3`"),
 ]
 
