@@ -29,13 +29,17 @@ static bool guard_holds(EngSim* sim, uint32_t transition) {
   return eng_guard(sim, &sim->model->transitions[transition].guard);
 }
 
+bool eng_waits_for_accumulation(EngSim* sim, uint32_t transition) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  if (!t->zeno || sim->instant.transitions[transition].exits) return false;
+  return !t->instead || !eng_impact_is_last(sim, transition);
+}
+
 static bool transition_enabled(EngSim* sim, uint32_t transition) {
   const ModelTransition* model = &sim->model->transitions[transition];
   EngTransition* edge = &sim->instant.transitions[transition];
   bool self = model->to == sim->state[model->automaton];
-  if (model->zeno && !edge->exits && !(model->instead && eng_impact_is_last(sim, transition))) {
-    return false;
-  }
+  if (eng_waits_for_accumulation(sim, transition)) return false;
   if (eng_dwells(sim, model->automaton)) return false;
   bool holds = guard_holds(sim, transition);
   if (!self) return holds;

@@ -210,6 +210,8 @@ SltStatus eng_queue_take(EngSim* sim, double t);
 
 // enabled.c: what may fire, and together with what
 
+/// Whether its guard asks for the end of an accumulation, and that is not now.
+bool eng_waits_for_accumulation(EngSim* sim, uint32_t transition);
 /// First enabled transition of an automaton; MODEL_NONE for none.
 uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
 /// Whether a switch stands against its condition.

@@ -95,6 +95,7 @@ static bool next_state(EngSim* sim, uint32_t automaton, Move* move) {
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
     if (!eng_guard(sim, &t->guard)) continue;
+    if (eng_waits_for_accumulation(sim, state->outgoing[i])) continue;
     *move = (Move){t->to, t};
     bool plain = !sets_something(sim, t) || eng_sets_only_flags(sim, t);
     return plain && !a->states[t->to].written->keeps;

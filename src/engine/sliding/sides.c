@@ -134,6 +134,7 @@ static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
       const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
       bool closed = sim->instant.transitions[state->outgoing[i]].closed;
       if (t->to == sim->state[automaton] || closed || !eng_guard(sim, &t->guard)) continue;
+      if (eng_waits_for_accumulation(sim, state->outgoing[i])) continue;
       if (t->action_count > 0 || a->states[t->to].action_count > 0) {
         if (eng_only_observes(sim, state->outgoing[i])) return true;
         if (!moves_nothing(sim, t)) return false;
