@@ -199,6 +199,7 @@ bool side_decide(EngSim* sim) {
     if (found && !mask) warn_of_escaping(sim, &group, fixed);
     for (uint32_t bit = 0; bit < group.count; bit++) {
       EngSurface* s = &sim->sliding.value.surfaces[group.members[bit]];
+      s->open = !found;
       s->slides = mask >> bit & 1u;
       s->above = fixed >> bit & 1u;
       s->order = group.order[bit];

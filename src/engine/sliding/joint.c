@@ -301,6 +301,7 @@ static void take_surfaces(EngSim* sim, const Joint* p) {
     s->slides = alpha > AT_END && alpha < 1.0 - AT_END;
     s->above = s->slides ? s->stands_above : alpha > 0.5;
     s->order = 1;
+    s->open = false;
     s->tangent = !s->slides && fabs(rate) <= NO_RATE * terms_of(p, j);
     sim->sliding.motion.alpha[j] = alpha;
   }

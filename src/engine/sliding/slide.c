@@ -129,6 +129,7 @@ static SltStatus install(EngSim* sim, bool fewer, EngSlideVerdict* verdict) {
 static SltStatus decide(EngSim* sim, bool* able) {
   EngSlide* slide = &sim->core.slide;
   bool again = true;
+  bool open = false;
   while (again && slide->count) {
     SltStatus status = side_survey(sim, able);
     side_publish_settled(sim);
@@ -140,10 +141,17 @@ static SltStatus decide(EngSim* sim, bool* able) {
       s->stands_above = side ? side > 0 : sim->atoms[s->atom].truth;
     }
     bool solved = slide->linked && side_complementarity(sim);
-    sim->instant.slide_decided = solved || side_decide(sim);
+    bool decided = solved || side_decide(sim);
+    sim->instant.slide_decided = decided && !open;
+    open |= !decided;
+    bool slides = false;
+    for (uint32_t k = 0; k < slide->count; k++) {
+      slides |= sim->sliding.value.surfaces[k].slides;
+    }
     for (uint32_t k = 0; k < slide->count; k++) {
       EngSurface* s = &sim->sliding.value.surfaces[k];
-      s->wanted = s->met || s->slides;
+      // where others slide, what the flows do not tell is left to the guards
+      s->wanted = slides && s->open ? false : s->met || s->slides;
     }
     again = slide_keep(sim, ENG_KEEP_WANTED);
   }

@@ -37,6 +37,7 @@ typedef struct EngSurface {
   bool slides;
   bool kink;       // the flows are the same on both sides
   bool tangent;    // does not slide, and goes to no side
+  bool open;       // the flows around it do not tell how the motion goes on
   bool above;      // the side it goes to, or is looked at on
   uint32_t state;  // motion that is `direct`: g is this state...
   bool negative;   // ... or its negative
