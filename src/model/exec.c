@@ -274,9 +274,13 @@ void model_program_run_part(const ModelProgram* program, const ModelContext* con
   }
 }
 
+void model_code_run(const ModelInstr* code, const ModelContext* context, double* regs) {
+  execute_small(code, context, NULL, regs);
+}
+
 void model_instr_run(const ModelInstr* instr, const ModelContext* context, double* regs) {
   const ModelInstr code[2] = {*instr, {.op = MODEL_OP_END}};
-  execute(code, context, NULL, regs, NULL);
+  execute_small(code, context, NULL, regs);
 }
 
 /// A term that computes nothing: a number, a value of the environment, or the time.

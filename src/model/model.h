@@ -721,8 +721,8 @@ ModelDual model_program_enclose_composed(const ModelProgram* program, const Mode
 /// the variables they read have one program.
 typedef struct ModelShape {
   ModelProgram program;  // over the environment; `env` of an input is a slot of the term
+  uint32_t steps;        // instructions up to the last that compares or rounds to a whole number
   bool conjunction;      // true when all slots are: no need to run it
-  bool steps;            // it compares, or rounds to whole numbers
   bool tabled;           // bit k of `table`: the truth when the inputs are the bits of k
   uint64_t table;
 } ModelShape;
@@ -763,10 +763,11 @@ typedef double ModelRoundedFn(void* user, uint32_t env);
 double model_term_rounded(const ModelTerm* term, const ModelContext* context, const double* numbers,
                           const double* env, double t, ModelInterval time, ModelRoundedFn* rounded,
                           void* user, double* regs, ModelInterval* bounds);
-/// Whether a program has such operations.
-bool model_program_steps(const ModelProgram* program);
-/// One instruction other than SOLVE and END.
+/// How many instructions of a program there are up to the last such operation; 0: it has none.
+uint32_t model_program_steps(const ModelProgram* program);
+/// One instruction other than SOLVE and END, and code to its end.
 void model_instr_run(const ModelInstr* instr, const ModelContext* context, double* regs);
+void model_code_run(const ModelInstr* code, const ModelContext* context, double* regs);
 
 // ---------------------------------------------------------------------------------------------
 // derivatives (tangent.c)

@@ -15,11 +15,12 @@ static bool steps(uint32_t op) {
          (op >= MODEL_OP_LT && op <= MODEL_OP_NE);
 }
 
-bool model_program_steps(const ModelProgram* program) {
-  for (uint32_t i = 0; i < program->code_count; i++) {
-    if (steps(program->code[i].op)) return true;
+uint32_t model_program_steps(const ModelProgram* program) {
+  uint32_t count = program->code_count;
+  while (count > 0 && !steps(program->code[count - 1].op)) {
+    count--;
   }
-  return false;
+  return count;
 }
 
 /// Whether a number lies in bounds that have a width, and a finite one.
@@ -103,8 +104,9 @@ double model_term_rounded(const ModelTerm* term, const ModelContext* context, co
   }
   regs[0] = t;
   bounds[0] = time;
-  for (const ModelInstr* pc = program->code; pc->op != MODEL_OP_END; pc++) {
-    run_one(pc, context, regs, bounds);
+  for (uint32_t i = 0; i < term->shape->steps; i++) {
+    run_one(&program->code[i], context, regs, bounds);
   }
+  model_code_run(program->code + term->shape->steps, context, regs);
   return regs[program->outputs[0]];
 }

@@ -76,7 +76,7 @@ TEST(rounds_in_the_order_of_the_text) {
   Bench* b = bench_open(ranks, writes);
   EngSim* sim = &b->sim;
   for (uint32_t n = 0; n < AUTOMATA; n++) {
-    CHECK(events_nth_in_text(sim, NULL, n) == AUTOMATA - 1 - n, "order");
+    CHECK(events_nth_in_text(sim, (EngList){NULL, 0}, n) == AUTOMATA - 1 - n, "order");
   }
   events_enabled_clear(sim);
   for (uint32_t a = 0; a < AUTOMATA; a++) {

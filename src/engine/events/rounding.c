@@ -33,7 +33,8 @@ static const double* computed_widths(EngSim* sim) {
 static double rounding_of(void* user, uint32_t env) {
   EngSim* sim = user;
   const ModelMode* mode = sim->core.mode;
-  if (env >= sim->model->env_count) env -= sim->model->env_count;  // pre(x)
+  if (env >= sim->model->env_count) env -= sim->model->env_count;             // pre(x)
+  if (env < sim->values.var_begin || env >= sim->values.var_end) return 0.0;  // of no variable
   uint32_t state = eng_state_place(sim, env);
   if (state != MODEL_NONE) return eng_state_rounding(sim, state);
   if (!sim->values.computed[env]) return 0.0;
