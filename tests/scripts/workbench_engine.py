@@ -205,8 +205,8 @@ class Files(unittest.TestCase):
             replay = os.path.join(folder, "r.jsonl")
             with open(replay, "w", encoding="utf-8") as f:
                 f.write("".join(json.dumps(c) + "\n" for c in changes))
-            subprocess.run([saltus_run.PROGRAM, "run", os.path.join(MODELS, "ball.lisma"), "--replay", replay, "--until", "4", "--every",
-                            "0.004", "-o", os.path.join(folder, "m.csv"), "--quiet", "--native", "off"], check=True)
+            subprocess.run([saltus_run.PROGRAM, "run", os.path.join(MODELS, "ball.lisma"), "--replay", replay, "--until", "4",
+                            "-o", os.path.join(folder, "m.csv"), "--quiet", "--native", "off"], check=True)
             with open(os.path.join(folder, "m.csv"), "rb") as f:
                 self.assertEqual(rows_here, f.read())
             self.assertTrue(export("mat")[1].startswith(b"MATLAB 5.0 MAT-file"))
