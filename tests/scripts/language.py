@@ -133,6 +133,8 @@ VALUES = {
 }
 
 QUIET = {  # no warning of an order that the model has chosen
+    "priority of one automaton": "x' = 1; x(t0) = 0; n(t0) = 1; automaton A { state s [x >= 1] { set n = n*10; } from init; }"
+                                 "automaton B priority 2 { state s [x >= 1] { set n = n + 1; } from init; }",
     "priority of automata": "x' = 1; x(t0) = 0; n(t0) = 1; automaton A priority 1 { state s [x >= 1] { set n = n*10; } from init; }"
                             "automaton B priority 2 { state s [x >= 1] { set n = n + 1; } from init; }",
 }

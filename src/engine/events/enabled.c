@@ -304,7 +304,10 @@ static bool stays_out(EngSim* sim, EventsEnabled* entry, const uint32_t* fired, 
   if (entry->meets != MODEL_NONE && (events->marks.env[entry->meets] & EVENTS_WRITTEN)) return true;
   if (!transition_collides(sim, entry->transition, LOOK)) return false;
   entry->meets = events->marks.met_at;
-  if (!entry->waits && events_order_matters(sim, fired, count, entry->transition)) {
+  // the model has chosen that the one that fires comes first
+  bool meant =
+      count == 1 && sim->model->automata[sim->model->transitions[fired[0]].automaton].ranked;
+  if (!entry->waits && !meant && events_order_matters(sim, fired, count, entry->transition)) {
     warn_of_order(sim, entry->automaton, entry->transition);
   }
   entry->waits = true;
