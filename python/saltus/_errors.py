@@ -124,12 +124,12 @@ class RunError(SaltusError):
 
 
 class UnknownName(SaltusError, KeyError):
-    """The model has no quantity of this name."""
+    """The model, or a result, has no quantity of this name."""
 
     name: str
 
-    def __init__(self, name: str, hint: str | None = None) -> None:
-        SaltusError.__init__(self, f"the model has no '{name}'", hint=hint)
+    def __init__(self, name: str, hint: str | None = None, where: str = "the model") -> None:
+        SaltusError.__init__(self, f"{where} has no '{name}'", hint=hint)
         self.name = name
 
 

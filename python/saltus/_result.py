@@ -110,7 +110,7 @@ class Result(Mapping[str, NDArray[Any]]):
         if not isinstance(name, str):
             raise TypeError(f"a column has a name, not {name!r}")
         if name not in names:
-            raise UnknownName(name, hint=_nearest(name, names, "recorded are"))
+            raise UnknownName(name, hint=_nearest(name, names, "recorded are"), where="the result")
         assert self._recording is not None
         index = names.index(name)
         if self._recording.is_text(index):

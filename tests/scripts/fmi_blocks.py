@@ -56,6 +56,17 @@ def test_touching_zero(folder):
     check(ran.returncode == 0 and "events       0" in ran.stderr, ran.stderr)
 
 
+def test_indicators_over_time(folder):
+    """Indicators that hang on time alone, with nothing beside them that would keep steps short."""
+    Path(folder, "wave.lisma").write_text("y = sin(time); n(t0) = 0; state a [y > 0.5] { set n = n + 1; } from init, b;\n"
+                                          "state b [y < 0.5] {} from a; experiment { end = 7; }")
+    saltus("export", Path(folder, "wave.lisma"), "--kind", "me", "-o", Path(folder, "wave.fmu"))
+    for beside in ("", "z' = 1; z(t0) = 0;"):
+        ran = run(folder, f'fmu b = "{Path(folder, "wave.fmu")}"; {beside}', "--until", 7, "-o", "-")
+        times = jumps(rows_of(ran), "b.n")
+        check(len(times) == 2 and abs(times[0] - math.pi / 6) < 1e-9 and abs(times[1] - 13 * math.pi / 6) < 1e-9, beside, times)
+
+
 def test_time_events_and_wishes(folder):
     ran = run(folder, f'fmu b = "{make(folder, "CLOCK", indicators=0)}";', "--until", 0.35, "-o", "-")
     times = jumps(rows_of(ran), "b.n")
@@ -247,7 +258,8 @@ def test_round_trip(folder):
     """
     for place, name in enumerate(EXPORTS):
         path = next(p for p in (MODELS / f"{name}.lisma", MODELS / "dae" / f"{name}.lisma") if p.exists())
-        end = {"bridge": 0.046875, "buck": 0.0234375}.get(name, 3)  # multiples of the distance are exact
+        # multiples of the distance are exact, and none is the time of an event, which rounding moves
+        end = {"bridge": 0.046875, "buck": 0.0234375, "cradle": 4.5}.get(name, 3)
         words = ("--until", end, "--every", end / 12, "-o", "-", "--quiet")
         more = ("--rtol", 1e-9, "--event-rows", "none")
         direct = list(csv.DictReader(saltus("run", path, *words, *more).stdout.splitlines()))

@@ -29,6 +29,15 @@ class Instants(cli_case.CliCase):
         self.assertIn(code, result.err)
         return result.err
 
+    def test_times_that_are_known_and_others(self):
+        """Without states nothing but time moves: a deadline far away is no reason to step over sin(time) > 0.5."""
+        wave = "automaton q { state a [%s > 0.5] { set n = n + 1; } from init, b; state b [%s < 0.5] {} from a; }\n"
+        for deadline in ("1e300", "1e9", "50", "3"):
+            for g in ("sin(time)", "time - 3*floor(time/3) - 1"):
+                row, _ = self.last_row(f"d(t0) = {deadline}; n(t0) = 0; m(t0) = 0;\n" + wave % (g, g)
+                                       + "automaton p { state e [time >= d] { set m = m + 1; } from init; }\n", until="7")
+                self.assertEqual((row["n"], row["m"]), (2, deadline == "3"), (deadline, g))
+
     # ---- composition ------------------------------------------------------------------------
 
     def test_assignments_of_a_chain_compose(self):

@@ -686,7 +686,7 @@ void eng_schedule_linear(EngSim* sim) {
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     uint32_t i = sim->active.indicators[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    times_alone &= sim->model->atoms[mode->atoms[i]].time_only;
+    times_alone &= sim->model->atoms[mode->atoms[i]].time_only && eng_may_be_linear(sim, i);
     // what is slid along crosses nowhere
     atom->t_linear = atom->sliding ? (double)INFINITY : linear_crossing(sim, i);
     if (!(atom->t_linear < (double)INFINITY)) continue;

@@ -9,10 +9,10 @@
 #include <float.h>
 #include <math.h>
 
-#define SHORTLIVING_PIECES 5     // a short-living atom is followed on so many pieces
-#define GRAZE_FRACTION     1e-3  // refine an extremum that comes this close, relative to g
-#define ROOT_EVALUATIONS   200
-#define SHORT_TAPE         48
+#define FINE_PIECES      5     // of a step, for short-living atoms and foreign indicators
+#define GRAZE_FRACTION   1e-3  // refine an extremum that comes this close, relative to g
+#define ROOT_EVALUATIONS 200
+#define SHORT_TAPE       48
 
 double eng_trial_state(const void* user, uint32_t state) {
   const EngTrialPoint* point = user;
@@ -217,10 +217,10 @@ static bool is_quiet(const EngFollower* f, const EngPiece* p) {
 
 bool eng_follow(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
   if (is_quiet(f, whole)) return false;
-  bool fine = f->model->type == MODEL_ATOM_SHORTLIVING &&
+  bool fine = (f->model->type == MODEL_ATOM_SHORTLIVING || f->sim->foreign) &&
               f->sim->options.detection != SLT_DETECTION_INTERPOLATION;
   // blocks that may lack rank have no enclosure
-  uint32_t pieces = fine ? SHORTLIVING_PIECES : f->sim->core.mode->relaxed ? ENG_DAE_PIECES : 1;
+  uint32_t pieces = fine ? FINE_PIECES : f->sim->core.mode->relaxed ? ENG_DAE_PIECES : 1;
   EngPiece piece = *whole;
   for (uint32_t k = 1; k <= pieces; k++) {
     piece.b = whole->b;
