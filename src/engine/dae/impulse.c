@@ -458,7 +458,7 @@ static bool is_timing(const EngSim* sim, const Jump* s) {
     uint32_t top = s->column_quantity[k];
     if (s->im->quantities[top].order == 0) continue;
     double jump = fabs(s->value[top - 1] - s->before[top - 1]);
-    if (jump > moment * fabs(s->before[top])) return false;
+    if (jump > fmax(moment * fabs(s->before[top]), s->work[k])) return false;
   }
   return true;
 }
