@@ -435,7 +435,8 @@ bool eng_atom_was_turned(EngSim* sim, uint32_t id) {
 /// the present mode is not the one that follows: the side is that relation's. (A counter that asks
 /// for x < 1 beside `x' = if(x >= 1, -1, 1)`.)
 static bool has_side(const EngSim* sim, uint32_t id, double gdot, bool* truth) {
-  for (uint32_t i = 0; sim->detect.has_separating && i < sim->detect.crossing_count; i++) {
+  bool asks = sim->detect.has_separating && !sim->atoms[id].located;
+  for (uint32_t i = 0; asks && i < sim->detect.crossing_count; i++) {
     uint32_t other = sim->core.mode_before->atoms[sim->detect.crossings[i].index];
     if (!sim->atoms[other].kind.separates || other == id) continue;
     if (!reads_the_same(&sim->model->atoms[id], &sim->model->atoms[other])) continue;
@@ -448,17 +449,28 @@ static bool has_side(const EngSim* sim, uint32_t id, double gdot, bool* truth) {
   return false;
 }
 
-/// Whether the flow depends on the relation, as all others are now: `x >= 1 && u > 0` asks for x
-/// only where u is positive.
-static bool separates_now(EngSim* sim, uint32_t id) {
+/// Whether the flow depends on the relation itself, as all others are now: `x >= 1 && u > 0` asks
+/// for x only where u is positive.
+static bool separates_now(EngSim* sim, uint32_t index) {
   const Model* model = sim->model;
-  bool separates = !sim->atoms[id].joined;
+  uint32_t id = sim->core.mode->atoms[index];
+  const EngAtom* atom = &sim->atoms[id];
+  if (!atom->kind.separates || atom->fresh || was_released(sim, index)) return false;
+  bool separates = !atom->joined;
   for (uint32_t a = 0; !separates && a < model->automaton_count; a++) {
-    if (model->automata[a].kind != MODEL_AUTOMATON_SWITCH || !eng_automaton_active(sim, a))
-      continue;
-    separates = eng_guard_hangs_on(sim, model->automata[a].condition, id);
+    if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH && eng_automaton_active(sim, a))
+      separates = eng_guard_hangs_on(sim, model->automata[a].condition, id);
   }
   return separates;
+}
+
+/// Where the flow depends on the relation, or on one of the same boundary, the rules of sliding
+/// decide: it is what it was, or on the side of the other one.
+static bool is_left_to_sliding(EngSim* sim, uint32_t index, double gdot, bool* truth) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (has_side(sim, sim->core.mode->atoms[index], gdot, truth)) return true;
+  *truth = atom->located ? atom->located_truth : atom->truth;
+  return separates_now(sim, index);
 }
 
 /// Truth of a relation that rests at its boundary: if it was not followed to it, the comparison as
@@ -476,9 +488,22 @@ static bool rests_true(EngSim* sim, uint32_t index, bool given) {
 static bool stays_at_rest(EngSim* sim, uint32_t index, double g, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   double at_rest = 0.0;
-  if (atom->fresh || fabs(g) > atom->zone || was_moved(sim, index, g)) return false;
-  return (g > 0.0) == atom->truth || (gdot > 0.0) == atom->truth || !eng_flow_changed(sim) ||
-         eng_rests(sim, index, sim->core.t, &at_rest);
+  bool here = !atom->fresh && fabs(g) <= atom->zone && !was_moved(sim, index, g);
+  atom->kind.asymptotic =
+      here && ((g > 0.0) == atom->truth || (gdot > 0.0) == atom->truth || !eng_flow_changed(sim) ||
+               eng_rests(sim, index, sim->core.t, &at_rest));
+  return atom->kind.asymptotic;
+}
+
+/// Whether a relation has stayed at its boundary since an earlier instant. What was not located has
+/// not left it, and the flow that follows is not known in the first round.
+static bool lingers(const EngSim* sim, const EngAtom* atom) {
+  return !atom->armed && !atom->fresh && (!atom->truth || atom->bipolar) && !sim->instant.at_start;
+}
+
+/// Whether the instant has done nothing yet.
+static bool is_unchanged(const EngSim* sim) {
+  return sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
 }
 
 /// Truth of an atom during an instant.
@@ -490,18 +515,14 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   if (atom->kind.pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
   if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
-  bool unchanged =
-      sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
+  bool unchanged = is_unchanged(sim);
   if (atom->located && unchanged) return atom->located_truth;
   if (atom->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
-  if (atom->kind.asymptotic) atom->kind.asymptotic = stays_at_rest(sim, index, g, gdot);
-  if (atom->kind.asymptotic) return atom->truth;
+  if (atom->kind.asymptotic && stays_at_rest(sim, index, g, gdot)) return atom->truth;
   if (!eng_at_boundary(sim, index, g)) {
     return g > 0.0 && !leaves_from_zero(sim, index, g, gdot);
   }
-  // what has lingered here and was not located has not left, and the flow that follows is not known
-  bool lingers = !atom->armed && (!atom->truth || atom->bipolar);
-  if (unchanged && lingers && !atom->fresh && !sim->instant.at_start) return atom->truth;
+  if (unchanged && lingers(sim, atom)) return atom->truth;
   bool given = was_moved(sim, index, g);
   // pieces of floor(u) meet where u is, and what leads from one to the next moves the boundary: the
   // value is the one just after the instant
@@ -511,14 +532,7 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
     return eng_relation_holds(atom->relation, 0.0);
   }
   bool side = false;
-  if (!given && !atom->located && has_side(sim, sim->core.mode->atoms[index], gdot, &side)) {
-    return side;
-  }
-  // where the flow depends on the relation itself, the rules of sliding decide
-  if (atom->kind.separates && !atom->fresh && !given && !was_released(sim, index) &&
-      separates_now(sim, sim->core.mode->atoms[index])) {
-    return atom->located ? atom->located_truth : atom->truth;
-  }
+  if (!given && is_left_to_sliding(sim, index, gdot, &side)) return side;
   int way = heading(sim, index, gdot);
   if (way == 0) return rests_true(sim, index, given);
   atom->marks.by_flow = way > 0;
