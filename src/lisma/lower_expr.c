@@ -216,13 +216,67 @@ static IrOp arithmetic_op(AstOp op) {
   }
 }
 
+// ---- quotients by a magnitude -------------------------------------------------------------------
+
+static const IrNode* node_of(const Lower* l, uint32_t index) {
+  return &l->m->pool.nodes.data[index];
+}
+
+/// Whether an expression is abs(u), as switches write it.
+static bool is_magnitude(const Lower* l, uint32_t e, uint32_t* u) {
+  const IrNode* node = node_of(l, e);
+  if (node->op != IR_SELECT) return false;
+  *u = node->arg[2];
+  const IrNode* negative = node_of(l, node->arg[1]);
+  return negative->op == IR_NEG && negative->arg[0] == *u;
+}
+
+/// `a` with its factor u as the sign of u, by the switch of abs(u); index 0: u is no factor.
+static ExprId with_sign_of(Lower* l, uint32_t a, uint32_t u, ExprId sign) {
+  if (a == u) return sign;
+  IrNode node = *node_of(l, a);
+  if (node.op != IR_NEG && node.op != IR_MUL) return (ExprId){0};
+  ExprId first = with_sign_of(l, node.arg[0], u, sign);
+  if (node.op == IR_NEG) return first.index ? lower_op(l, IR_NEG, first, (ExprId){0}) : first;
+  if (first.index) return lower_op(l, IR_MUL, first, (ExprId){node.arg[1]});
+  ExprId second = with_sign_of(l, node.arg[1], u, sign);
+  return second.index ? lower_op(l, IR_MUL, (ExprId){node.arg[0]}, second) : second;
+}
+
+/// u/abs(u), u/sqrt(abs(u)) and u/abs(u)^p are written without a quotient that has no value where
+/// u = 0: sign(u), and sign(u)*abs(u)^(1 - p).
+static ExprId divide(Lower* l, ExprId a, ExprId b) {
+  IrNode divisor = *node_of(l, b.index);
+  if (divisor.op == IR_MUL) {
+    ExprId first = divide(l, a, (ExprId){divisor.arg[0]});
+    bool plain = node_of(l, first.index)->op == IR_DIV;
+    ExprId both = divide(l, plain ? a : first, (ExprId){divisor.arg[1]});
+    if (plain && node_of(l, both.index)->op == IR_DIV) return lower_op(l, IR_DIV, a, b);
+    return plain ? lower_op(l, IR_DIV, both, (ExprId){divisor.arg[0]}) : both;
+  }
+  bool root = divisor.op == IR_SQRT || divisor.op == IR_POW;
+  uint32_t u = 0;
+  uint32_t magnitude = root ? divisor.arg[0] : b.index;
+  if (!is_magnitude(l, magnitude, &u)) return lower_op(l, IR_DIV, a, b);
+  ExprId one = ir_term_number(&l->terms.builder, 1.0);
+  ExprId less = ir_term_number(&l->terms.builder, -1.0);
+  ExprId below = {node_of(l, magnitude)->arg[0]};
+  ExprId whole = with_sign_of(l, a.index, u, ir_node(&l->m->pool, IR_SELECT, below, less, one));
+  if (!whole.index) return lower_op(l, IR_DIV, a, b);
+  if (!root) return whole;
+  if (divisor.op == IR_SQRT) return lower_op(l, IR_MUL, whole, b);
+  ExprId power = lower_op(l, IR_SUB, one, (ExprId){divisor.arg[1]});
+  return lower_op(l, IR_MUL, whole, lower_op(l, IR_POW, (ExprId){magnitude}, power));
+}
+
 static Value combine(Lower* l, IrOp op, Value a, Value b, Span span) {
   if (a.type == VALUE_BAD || b.type == VALUE_BAD) return lower_value_bad();
   if (op == IR_MOD) {
     Function mod = {.name = "mod", .op = IR_MOD, .arity = 2, .kind = FUNCTION_JUMPING};
     return lower_piecewise(l, &mod, (Value[]){a, b}, span);
   }
-  return number_value(lower_op(l, op, a.e, b.e), (unsigned)a.flags | b.flags);
+  ExprId e = op == IR_DIV ? divide(l, a.e, b.e) : lower_op(l, op, a.e, b.e);
+  return number_value(e, (unsigned)a.flags | b.flags);
 }
 
 static Value lower_chain(Lower* l, const AstExpr* expr) {

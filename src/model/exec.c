@@ -264,7 +264,9 @@ void model_program_run_part(const ModelProgram* program, const ModelContext* con
   for (uint32_t i = 0; i < part->read_count; i++) {
     regs[part->reads[i] + 1] = x[part->reads[i]];
   }
-  execute(part->code, context, program, regs, NULL);
+  if (!context->roots || !model_roots_execute(program, context, part->code, regs)) {
+    execute(part->code, context, program, regs, NULL);
+  }
   for (uint32_t i = 0; i < part->plain_count; i++) {
     copy_states(out + part->plain[i].output, x + part->plain[i].from, part->plain[i].count);
   }
@@ -324,7 +326,7 @@ bool model_program_run_output(const ModelProgram* program, const ModelContext* c
                               double* regs, double t, ModelStateFn* state, const void* user,
                               uint32_t output, double* value) {
   const ModelSlices* slices = program->slices;
-  if (!slices || slices->whole[output]) return false;
+  if (!slices || slices->whole[output] || context->roots) return false;
   ModelInstr chunk[SLICE_CHUNK + 1];
   regs[0] = t;
   uint32_t end = slices->begin[output + 1];

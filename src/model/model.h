@@ -325,6 +325,18 @@ double model_random_uniform(ModelRandom* random);      // in (0, 1)
 double model_random_normal(ModelRandom* random);       // mean 0, deviation 1; takes one number
 double model_random_exponential(ModelRandom* random);  // mean 1; takes one number
 
+/// How programs are run near the end of their roots (roots.c).
+typedef struct ModelRoots {
+  const double* tolerance;  // per state
+  uint32_t state_count;
+  double* room;  // the same per register
+  size_t capacity;
+  double share;    // of the tolerance of its argument: half the width of a chord
+  bool slopes;     // the program computes derivatives: those of chords
+  bool strict;     // no values beyond the chords
+  double nearest;  // argument of a root, in tolerances, that came nearest to zero
+} ModelRoots;
+
 /// What programs need beside registers. `random` may be NULL where no random function can occur.
 typedef struct ModelContext {
   const ModelTable* tables;
@@ -335,6 +347,7 @@ typedef struct ModelContext {
   uint32_t* least;        // id of a block that does not determine all its unknowns; likewise
   uint32_t* contradicts;  // id of a block whose equations contradict each other; NULL: it fails
   BaseTeam* team;         // for long loops; NULL: one thread
+  ModelRoots* roots;      // NULL: as always
 } ModelContext;
 
 #define MODEL_PIVOT_MIN       1e-13  // relative to the largest entry of the row
@@ -456,10 +469,23 @@ void model_roll_run(const ModelProgram* program, const ModelContext* context, do
 void model_program_interpret(const ModelProgram* program, const ModelContext* context, double* regs,
                              double t, const double* x, double* out);
 
+/// Execute code of a program near the end of its roots; false: not possible, nothing counts.
+bool model_roots_execute(const ModelProgram* program, const ModelContext* context,
+                         const ModelInstr* code, double* regs);
+/// The same for model_program_run().
+bool model_roots_run(const ModelProgram* program, const ModelContext* context, double* regs,
+                     double t, const double* x, double* out);
+/// States that are added or subtracted have one unit, and the larger of their tolerances: what has
+/// always been zero has none of its own.
+void model_roots_share(const ModelProgram* program, double* tolerance);
+/// Whether a program may have roots that model_roots_run() replaces.
+bool model_program_has_roots(const ModelProgram* program);
+
 /// Execute on bound registers. `x` holds state_count values (may be NULL when that is 0); `out`
 /// receives output_count values.
 static inline void model_program_run(const ModelProgram* program, const ModelContext* context,
                                      double* regs, double t, const double* x, double* out) {
+  if (context->roots && model_roots_run(program, context, regs, t, x, out)) return;
   ModelRunFn* run =
       program->native ? atomic_load_explicit(&program->native->run, memory_order_acquire) : NULL;
   if (run) {

@@ -296,7 +296,7 @@ TEST(runs_end_with_a_status) {
     SltStatus status;
   } cases[] = {
       {"not a number at once", "x' = 0 / 0;\n", SLT_ERR_NOT_FINITE},
-      {"root of a negative number", "x' = -sqrt(x); y = ln(x - 2); x(t0) = 3;\n",
+      {"root of a negative number", "x' = -sqrt(x) - 1; y = ln(x - 2); x(t0) = 3;\n",
        SLT_ERR_NOT_FINITE},
       {"pole", "x' = x ^ 2; x(t0) = 1;\n", SLT_ERR_STEP},
       {"modes that repeat", "x' = 1; state a [x > 0] {} from init, b; state b [x > 0] {} from a;\n",

@@ -161,21 +161,41 @@ class Kinds(cli_case.CliCase):
             self.assertLess(max(abs(row["x"]), abs(row["y"])), 1e-8, rtol)
             self.assertLess(steps, 200, rtol)
 
-    def test_surfaces_that_are_reached_in_finite_time_hold(self):
+    def test_motion_comes_to_rest_in_finite_time(self):
         rng = random.Random(7)
         for power in (0.3, 0.5, 0.8):
             for unit in FACTORS:
                 k = rng.uniform(0.5, 2.0)
                 text = f"x' = -{k * unit}*sign(x)*abs(x/{unit})^{power}; x(t0) = {unit};"
-                row, steps, records, _ = self.run_text(text, 20.0, *self.tolerance(unit))
-                self.assertLess(abs(row["x"]), 1e-7 * unit, text)
+                row, steps, _, _ = self.run_text(text, 20.0, *self.tolerance(unit))
+                self.assertLess(abs(row["x"]), 1e-9 * unit, text)
                 self.assertLess(steps, 400, text)
-                reached = 1.0 / (k * (1.0 - power))
-                held = [r["t"] for r in records if r["kind"] == "slide-in"]
-                self.assertEqual(len(held), 1, text)
-                # from the distance of the tolerance on
-                early = (1e-9) ** (1.0 - power)
-                self.assertAlmostEqual(held[0], reached, delta=(2e-3 + 2 * early) * reached, msg=text)
+                # half of the way in time, x = (1 - k (1 - p) t)^(1/(1 - p))
+                row, _, _, _ = self.run_text(text, 0.5 / (k * (1.0 - power)), *self.tolerance(unit))
+                self.assertAlmostEqual(row["x"] / unit, 0.5 ** (1.0 / (1.0 - power)), delta=1e-5, msg=text)
+
+    def test_controllers_of_finite_time_come_to_rest(self):
+        rng = random.Random(17)
+        for copies in (1, 3):
+            for case in range(4):
+                far, near = rng.uniform(0.15, 0.3), rng.uniform(0.3, 0.5)
+                force = [rng.uniform(1.0, 3.0) for _ in range(2)]
+                unit = FACTORS[case % 3]
+                text = (f"for i = 1:{copies} {{ x_[i]' = v_[i]; v_[i]' = {unit}*(-{force[0]}*sign(x_[i])*abs(x_[i]/{unit})^{far}"
+                        f" - {force[1]}*sign(v_[i])*abs(v_[i]/{unit})^{near}); x_[i](t0) = {unit}; v_[i](t0) = 0; }}")
+                row, steps, _, _ = self.run_text(text, 60.0)
+                self.assertLess(abs(row["x_1"]), 1e-8 * unit, text)
+                self.assertLess(steps, 3000, text)
+
+    def test_a_quotient_by_a_magnitude_is_a_sign(self):
+        for relay in ("sign(w)", "w/abs(w)", "2*w/(2*abs(w))", "-(-w/abs(w))"):
+            row, steps, records, _ = self.run_text(f"w' = -{relay} + 0.5*sin(time); w(t0) = 1;", 20.0)
+            self.assertLess(abs(row["w"]), 1e-9, relay)
+            self.assertLess(steps, 30, relay)
+            self.assertEqual(len(self.slides(records)), 1, relay)
+        for root in ("x/sqrt(abs(x))", "x/abs(x)^0.5", "sign(x)*sqrt(abs(x))"):
+            row, _, _, _ = self.run_text(f"x' = -2*{root} + 0.5; x(t0) = 0;", 20.0)
+            self.assertAlmostEqual(row["x"], 0.0625, delta=1e-6, msg=root)
 
     def test_what_decays_for_ever_is_not_held(self):
         for text in ("x' = -x; x(t0) = 1; n' = abs(x); n(t0) = 0;",
@@ -193,8 +213,8 @@ class Kinds(cli_case.CliCase):
             self.assertAlmostEqual(row["h1"] + row["h2"], 1.5, delta=1e-6, msg=method)
             # the difference at which half of the inflow passes: 2*0.5*sqrt(d) = 0.1
             self.assertAlmostEqual(row["h1"] - row["h2"], 0.01, delta=1e-4, msg=method)
-            self.assertLess(steps, 2000, method)
-            self.assertEqual(len([r for r in records if r["kind"] == "slide-out"]), 1, method)
+            self.assertLess(steps, 300, method)
+            self.assertEqual(self.slides(records), [], method)
 
     def test_rows_of_vessels_meet_together(self):
         def one_full(i, n):
@@ -219,7 +239,7 @@ class Kinds(cli_case.CliCase):
             for i in range(1, n + 1):
                 self.assertAlmostEqual(row[f"h{i}"], unit, delta=1e-6 * unit, msg=(n, unit))
             self.assertLess(steps, 600, (n, unit))
-            self.assertEqual(len([r for r in records if r["kind"] == "slide-in"]), n - 1, (n, unit))
+            self.assertEqual(self.slides(records), [], (n, unit))
 
     @staticmethod
     def pushed(level, base, peak, at, width, end):

@@ -255,6 +255,9 @@ class Stiff(unittest.TestCase):
         self.assertIn("method bs32: no sign of stiffness; bs32 where events limit the steps, from t = ", summary)
         larger = self.summary(text, "--method", "dp54")
         self.assertLess(evaluations(summary), 0.65 * evaluations(larger))
+        # a rod that has always been at zero, heated late: no first step is so short that its far cells tell nothing
+        late = self.run_text(text.replace("at 0 each", "at 5 each"), "--until", "15")
+        self.assertAlmostEqual(late.last("T5"), self.run_text(text).last("T5"), delta=1e-5)
         reference = self.run_text(text, "--method", "dop853", "--rtol", "1e-10", "--atol", "1e-12")
         self.assertAlmostEqual(self.run_text(text).last("T5"), reference.last("T5"), delta=1e-6)
         # back again where they do not

@@ -147,6 +147,7 @@ typedef struct EngDetection {
   bool g_stands;             // g and its slope are those of the instant that begins
   EngCrossing* crossings;    // found on the present trial
   uint32_t crossing_count;
+  double last_place;    // of a crossing, in the trial before from the same point; else that point
   bool has_unilateral;  // the present mode has such an indicator
   bool extrapolates;    // ... one that bounds the step by extrapolation
   bool has_linear;      // ... one that may be linear in time

@@ -80,6 +80,7 @@ typedef struct EngStep {
   bool to_limit;       // events accumulate soon: the motion goes on along `tangent` until `limit`
   double limit;
   uint32_t drifts;    // the last steps that were along the tangent
+  uint32_t chords;    // are in place of roots near their end, for so many steps: see roots.c
   double attraction;  // to surfaces slid along and closed contacts, 1/time; 0: not chosen yet
   double covered;     // step for which the scales of held states are known
   double idle;        // the last one in a mode without states, since the last instant
@@ -88,8 +89,10 @@ typedef struct EngStep {
 /// Methods to choose from.
 typedef struct EngMethods {
   const NumMethod *explicit_method, *small_method, *large_method, *stiff_method;  // of `auto`
-  char reason[200];  // why the present one is in use
-  double t_stop;     // up to which the motion is asked for
+  char reason[200];   // why the present one is in use
+  double t_stop;      // up to which the motion is asked for
+  ModelRoots roots;   // chords in place of roots...
+  double* tolerance;  // ... within these, per state
 } EngMethods;
 
 /// What the states measure (scale.c).
@@ -103,6 +106,17 @@ typedef struct EngScales {
   uint64_t epoch;         // of the stepper's scales when they were last taken over
   ModelDual* rate_room;   // to bound the rounding of rates in
 } EngScales;
+
+// ---- roots.c ------------------------------------------------------------------------------------
+
+/// Before a trial with chords in place of roots: their width here, or the end of them.
+SltStatus eng_chords_prepare_slow(EngSim* sim);
+/// A step fails: whether it is to be tried once more with chords.
+bool eng_chords_begin(EngSim* sim);
+/// Chords that have been in place for so many steps, 0: none.
+void eng_chords_use(EngSim* sim, uint32_t steps);
+/// Whether the trial ends where the model has values, with chords.
+bool eng_chords_reach(EngSim* sim);
 
 // ---- stiff.c ------------------------------------------------------------------------------------
 

@@ -41,7 +41,9 @@ static void differentiate(EngSim* sim, double t, double* xu, double* f, double* 
   }
   // the program gives what belongs to time behind the entries, for which `values` has no room
   double* entries = stiff->time_count ? st->work : values;
+  sim->motion.roots.slopes = true;
   model_program_run(&stiff->jacobian, context, st->jacobian_regs, t, xu, entries);
+  sim->motion.roots.slopes = false;
   if (entries != values) memcpy(values, entries, stiff->entry_count * sizeof *values);
   tame(values, stiff->entry_count);
 }
@@ -204,6 +206,11 @@ static bool must_be_explicit(const EngSim* sim) {
   return eng_is_held(sim) && sim->core.mode->state_count > DIFFERENCES_MAX;
 }
 
+/// Chords in place of roots are steep: at rest an explicit method goes to and fro on them.
+static bool by_chords(const EngSim* sim) {
+  return sim->core.step.chords && sim->options.method->adaptive && !must_be_explicit(sim);
+}
+
 static void choose_method(EngSim* sim) {
   const NumMethod* present = sim->stepper->method;
   if (sim->core.mode->state_count == 0) return;
@@ -211,6 +218,7 @@ static void choose_method(EngSim* sim) {
     bool change = step_asks_for_change(sim);
     if (present->stiff && must_be_explicit(sim)) change = true;
     if (!present->stiff && must_be_explicit(sim)) change = false;
+    if (by_chords(sim)) change = !present->stiff;
     if (!change) {
       const NumMethod* pair = present->stiff ? NULL : eng_order_choose(sim);
       if (pair) num_stepper_switch(sim->stepper, pair);
@@ -219,10 +227,11 @@ static void choose_method(EngSim* sim) {
     switch_to(sim, present->stiff ? sim->motion.explicit_method : sim->motion.stiff_method);
     return;
   }
-  if (!sim->options.method->stiff) return;
-  bool stiff = !must_be_explicit(sim);
+  const NumMethod* own = sim->options.method;
+  bool stiff = by_chords(sim) || (own->stiff && !must_be_explicit(sim));
   if (stiff == present->stiff) return;
-  switch_to(sim, stiff ? sim->options.method : sim->motion.explicit_method);
+  const NumMethod* other = stiff ? sim->motion.stiff_method : sim->motion.explicit_method;
+  switch_to(sim, stiff == own->stiff ? own : other);
 }
 
 /// A time for a sentence: four digits.
@@ -331,7 +340,8 @@ static SltStatus prepare_combined(EngSim* sim) {
 
 SltStatus eng_stiff_prepare(EngSim* sim) {
   const NumMethod* asked = sim->options.method;
-  if (!sim->options.method_auto && !asked->stiff && !asked->multistep) return SLT_OK;
+  bool own = asked == sim->stepper->method && !sim->core.step.chords;
+  if (!sim->options.method_auto && !asked->stiff && !asked->multistep && own) return SLT_OK;
   choose_method(sim);
   const NumMethod* method = sim->stepper->method;
   if (!(method->stiff || method->multistep) || sim->stiff.ready) return SLT_OK;

@@ -181,10 +181,9 @@ static bool is_due(EngSim* sim, bool asked) {
   return sim->detect.crossing_count || core->exit.pending || core->contact.lifts;
 }
 
-/// Whether motion along a surface begins here, or a relation that makes no events enables
-/// something.
+/// Whether a relation that makes no events enables something.
 static bool is_met(EngSim* sim) {
-  return (sim->detect.has_auxiliary && eng_anything_enabled(sim)) || eng_slide_reached(sim);
+  return sim->detect.has_auxiliary && eng_anything_enabled(sim);
 }
 
 /// Constraints of the mode hold again; whether states have moved by more than the caller can have

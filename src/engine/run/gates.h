@@ -161,11 +161,6 @@ static inline SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVe
                                                   : SLT_OK;
 }
 
-/// At a mesh point: whether the motion has come to a surface that holds it, though nothing crosses.
-static inline bool eng_slide_reached(EngSim* sim) {
-  return ENG_UNLIKELY(sim->detect.has_separating) && eng_slide_reached_slow(sim);
-}
-
 /// False when the trial was not one on which relations were passed over.
 static inline bool eng_pruned_mesh(EngSim* sim) {
   if (!sim->core.pruned.lazy) return false;

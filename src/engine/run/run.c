@@ -341,7 +341,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   sim->detect.crossing_count = 0;
   // auxiliary relations are looked at here and nowhere else
   bool looks = sim->detect.has_auxiliary && eng_anything_enabled(sim);
-  if (looks || eng_slide_reached(sim)) return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
+  if (looks) return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
   SLT_TRY(commit_trial(sim));
   return ENG_UNLIKELY(sim->foreign) ? foreign_step(sim, fired) : SLT_OK;
 }

@@ -124,7 +124,7 @@ static const ModelVar* find_ahead(EngSim* sim, bool* derivative, EngCulprit* cul
   return lost;
 }
 
-static SltStatus fail_step(EngSim* sim, SltStatus cause) {
+static SltStatus tell_failure(EngSim* sim, SltStatus cause) {
   bool derivative = false;
   sim->core.t = sim->stepper->t;
   eng_bind(sim);
@@ -164,6 +164,16 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
   return eng_hint(sim,
                   "the solution may be singular or discontinuous here without an event to say so; "
                   "try a larger --rtol, or a smaller --hmin");
+}
+
+/// What failed is told without chords; values are what they were with them.
+static SltStatus fail_step(EngSim* sim, SltStatus cause) {
+  uint32_t chords = sim->core.step.chords;
+  eng_chords_use(sim, 0);
+  SltStatus status = tell_failure(sim, cause);
+  eng_chords_use(sim, chords);
+  if (chords) eng_evaluate_full(sim, sim->core.t);
+  return status;
 }
 
 /// Where the next trial should end, and whether extrapolation decided it.
@@ -223,13 +233,12 @@ static SltStatus drift_to_limit(EngSim* sim, bool* found) {
 }
 
 /// Stages of a step have no values, however short it is, but the tangent leads to a point that has:
-/// a root sets out from its branch point (levels that begin equal, and flows between them that are
-/// roots of their differences: one level more in each step). The way there is a rounding of the
-/// step.
+/// a rod that has always been at zero is heated, one cell more in each step.
 static bool drifts_off(EngSim* sim) {
   NumStepper* stepper = sim->stepper;
   double target = stepper->t + boundary_nudge(sim);
-  if (sim->core.step.drifts > stepper->n || target >= eng_queue_next(sim)) return false;
+  const EngStep* step = &sim->core.step;
+  if (step->chords || step->drifts > stepper->n || target >= eng_queue_next(sim)) return false;
   if (num_stepper_drift(stepper, target, NULL) < 0) return false;
   sim->core.step.drifts++;
   return eng_rhs(sim, target, stepper->trial.x, sim->probe.flow) >= 0 &&
@@ -242,6 +251,7 @@ static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, 
   static const double aims[] = {1.0 - 1e-6, 0.98};
   attempt->failure = cause;
   if (sim->options.method->literal) return fail_step(sim, cause);
+  if (cause != SLT_ERR_STEP && eng_chords_begin(sim)) return SLT_OK;
   double bound = h * factor;
   if (cause == SLT_ERR_NOT_FINITE) {
     double distance = eng_next_boundary(sim);
@@ -251,10 +261,8 @@ static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, 
       attempt->arrived = true;
       return SLT_OK;
     }
-    if (aimed < boundary_nudge(sim) && drifts_off(sim)) {
-      attempt->drifted = true;
-      return SLT_OK;
-    }
+    attempt->drifted = aimed < boundary_nudge(sim) && drifts_off(sim);
+    if (attempt->drifted) return SLT_OK;
     if (aimed >= smallest_step(sim)) bound = aimed;
   }
   attempt->bound = bound;
@@ -280,6 +288,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
       attempt->raised = true;
       if (eng_scales_raise(sim)) return SLT_OK;
     }
+    if (eng_chords_begin(sim)) return SLT_OK;
     // the integrator's own proposal rules from here on
     if (num_stepper_reject(stepper) < 0 || stepper->control.h_next < smallest_step(sim)) {
       return fail_step(sim, SLT_ERR_STEP);
@@ -355,7 +364,8 @@ bool eng_trial_ahead(EngSim* sim, EngTrialAhead* out) {
   bool goes_on = core->started && !core->failed && !core->ended && !core->touched &&
                  !core->leaves && !core->segment.valid && !core->segment.trial_pending;
   bool plain = goes_on && eng_is_plain(sim) && !core->mode->implicit && !core->local.running &&
-               !sim->foreign && sim->model->delay_count == 0 && !core->step.nudged;
+               !sim->foreign && sim->model->delay_count == 0 && !core->step.nudged &&
+               !core->step.chords;
   if (!plain || !num_ahead_possible(sim->stepper) || !(sim->stepper->control.h_next > 0.0)) {
     return false;
   }
@@ -374,7 +384,9 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
   Attempt attempt = first_attempt(sim);
   sim->core.step.first_bound = 0.0;
   sim->core.step.blurred = 0.0;
+  sim->detect.last_place = sim->stepper->t;
   SLT_TRY(eng_stiff_prepare(sim));
+  if (ENG_UNLIKELY(sim->core.step.chords)) SLT_TRY(eng_chords_prepare_slow(sim));
   SLT_TRY(first_step_size(sim, limit));
   set_attraction(sim);
   eng_scales_hold(sim);
@@ -390,8 +402,10 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     sim->core.step.drifts = 0;
     if (sim->core.mode->state_count == 0) sim->core.step.idle = sim->stepper->trial.h;
     eng_stiff_note_trial(sim);
+    bool beyond = ENG_UNLIKELY(sim->core.step.chords) && !eng_chords_reach(sim);
     SltStatus status = eng_detect(sim, sim->stepper->t, found);
-    if (status >= 0) return SLT_OK;
+    if (status >= 0 && (*found || !beyond)) return SLT_OK;
+    if (status >= 0) status = SLT_ERR_NOT_FINITE;
     if (sim->error.status < 0) return status;
     if (status == SLT_ERR_STEP) {
       attempt.bound = sim->core.t_event - sim->stepper->t;

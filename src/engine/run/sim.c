@@ -413,7 +413,6 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   eng_scales_init(sim);
   sim->core.t = options->t_start;
   sim->instant.zeno_automaton = MODEL_NONE;
-  sim->sliding.reached_t = (double)NAN;
   sim->sliding.kink_t = (double)NAN;
   *out = sim;
   return SLT_OK;
@@ -614,5 +613,8 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, si
   sim->active.automata_stale = true;
   sim->detect.end_known = false;
   // registers are not saved: those of the mode are bound anew from the restored environment
-  return eng_rebind_mode(sim);
+  SLT_TRY(eng_rebind_mode(sim));
+  uint32_t chords = sim->core.step.chords;
+  eng_chords_use(sim, chords ? chords - 1 : 0);
+  return chords ? eng_chords_prepare_slow(sim) : SLT_OK;
 }

@@ -319,7 +319,7 @@ static bool crosses(EngSim* sim, const EngDependency* dependency, Crossing* c, b
 static const EngDependency* suits(EngSim* sim) {
   const EngCore* core = &sim->core;
   if (sim->instant.was_sliding || core->contact.count || sim->contact.holds ||
-      sim->instant.at_start)
+      sim->instant.at_start || core->step.chords)
     return NULL;
   if (!core->mode->shared || core->mode->implicit || sim->programs.bound != core->mode) return NULL;
   if (sim->options.sliding != SLT_SLIDING_FILIPPOV || sim->stepper->method->stiff) return NULL;

@@ -11,7 +11,6 @@
 #include "engine/contact/work.h"
 #include "engine/sliding/sides.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -191,59 +190,6 @@ static bool flows_agree(EngSim* sim, uint32_t surface) {
   return true;
 }
 
-// ---- surfaces that hold -------------------------------------------------------------------------
-
-/// Times in which the flows beside a surface would reach it from a distance, with the others at
-/// zero. False: a flow leads away.
-static bool reach_times(EngSim* sim, uint32_t surface, double distance, double times[2]) {
-  const double* rate = &sim->sliding.sides.rate[(size_t)ENG_SIDES_MAX * surface];
-  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    EngSurface* s = &sim->sliding.value.surfaces[k];
-    double offset = k == surface ? distance : DBL_MIN;
-    s->offset = s->lifts != MODEL_NONE ? offset : 0.0;
-  }
-  side_evaluate(sim, 0, sim->core.t, sim->x);
-  side_evaluate(sim, 1, sim->core.t, sim->x);
-  times[0] = distance / rate[0];
-  times[1] = -distance / rate[1];
-  return times[0] > 0.0 && times[1] > 0.0 && isfinite(times[0]) && isfinite(times[1]);
-}
-
-/// Whether |g|/|gdot| tends to 0 on both sides of a surface.
-static bool times_tend_to_zero(EngSim* sim, uint32_t surface, double distance) {
-  double before[2] = {(double)INFINITY, (double)INFINITY};
-  for (uint32_t i = 0; i < 3; i++, distance /= HOLD_SHRINKS) {
-    double times[2];
-    if (!reach_times(sim, surface, distance, times)) return false;
-    if (!(times[0] < HOLD_FALLS * before[0] && times[1] < HOLD_FALLS * before[1])) return false;
-    memcpy(before, times, sizeof before);
-  }
-  return true;
-}
-
-/// Whether a surface, on which both flows have no rate across it, is reached in finite time from
-/// both sides (`x' = -sign(x)*sqrt(abs(x))`, and not `x' = -x`). It is looked at from the distance
-/// of its tolerance then.
-static bool holds(EngSim* sim, uint32_t surface) {
-  EngSurface* surfaces = sim->sliding.value.surfaces;
-  const ModelDual* bound = &sim->sliding.sides.bound[(size_t)ENG_SIDES_MAX * surface];
-  uint32_t count = sim->core.slide.count;
-  bool crosses =
-      bound[0].v.lo > 0.0 || bound[0].v.hi < 0.0 || bound[1].v.lo > 0.0 || bound[1].v.hi < 0.0;
-  double sigma = eng_sigma(sim, surfaces[surface].index);
-  if (crosses || !choose_lift(sim, surface) || !(sigma > 0.0)) return false;
-  for (uint32_t k = 0; k < count; k++) {
-    surfaces[k].kept = surfaces[k].offset;
-    if (k != surface) choose_lift(sim, k);
-  }
-  bool tends = times_tend_to_zero(sim, surface, sigma);
-  for (uint32_t k = 0; k < count; k++) {
-    surfaces[k].offset = surfaces[k].kept;
-  }
-  surfaces[surface].offset = tends ? sigma : 0.0;
-  return tends;
-}
-
 /// A surface at which a rate has no bounds, though the flows differ, is looked at from the distance
 /// of its tolerance, too. Whether that is so and new.
 static bool looks_beside(EngSim* sim, uint32_t surface) {
@@ -254,6 +200,19 @@ static bool looks_beside(EngSim* sim, uint32_t surface) {
   if (!choose_lift(sim, surface)) return false;
   s->offset = eng_sigma(sim, s->index);
   return s->offset > 0.0;
+}
+
+int side_present(EngSim* sim, const EngSurface* s) {
+  const uint32_t* below = side_states(sim, 0);
+  const uint32_t* above = side_states(sim, side_row(s, 1u << s->bit));
+  bool is_below = true;
+  bool is_above = true;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (below[a] == above[a]) continue;
+    is_below &= sim->probe.settled[a] == below[a];
+    is_above &= sim->probe.settled[a] == above[a];
+  }
+  return (int)is_above - (int)is_below;
 }
 
 // ---- filter -------------------------------------------------------------------------------------
@@ -272,15 +231,19 @@ static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again
   SLT_TRY(value_jumps(sim, surface, &jumps));
   if (jumps) return SLT_OK;
   *has = true;
-  // where the flows are the same nothing is slid along, unless the surface holds
+  // where the flows are the same nothing is slid along
   if (!flows_agree(sim, surface)) {
     *again |= looks_beside(sim, surface);
     return SLT_OK;
   }
-  *has = s->offset == 0.0 && holds(sim, surface);
-  s->kink = !*has && s->met;
+  *has = false;
+  s->kink = s->met;
   sim->sliding.kinks |= s->kink;
-  *again |= *has;
+  // on a chord the flow is the same on both sides as far as the tolerance goes
+  bool lets_go = sim->core.step.chords && side_present(sim, s) != 0;
+  for (uint32_t a = s->first; lets_go && a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+    sim->atoms[a].marks.tangential = true;
+  }
   return SLT_OK;
 }
 
@@ -396,20 +359,9 @@ static bool differs(double a, double b) {
   return a != b && !(isnan(a) && isnan(b));
 }
 
-/// Differences by which rounding makes no sum of one, relative: at a distance from its surface g is
-/// known as well as its rounding lets it.
-static double sum_rounding(EngSim* sim) {
-  double most = SUM_ROUNDING;
-  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->sliding.value.surfaces[k];
-    if (s->offset > DBL_MIN) most = fmax(most, eng_rho(sim, s->index) / s->offset);
-  }
-  return most;
-}
-
-static bool adds_up(double both, double a, double b, double none, double rounding) {
+static bool adds_up(double both, double a, double b, double none) {
   double size = fabs(both) + fabs(a) + fabs(b) + fabs(none);
-  return !(fabs(both - a - b + none) > rounding * size);
+  return !(fabs(both - a - b + none) > SUM_ROUNDING * size);
 }
 
 /// Whether two surfaces change what both of them change by a sum.
@@ -429,15 +381,14 @@ static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* b
   if (!found) return SLT_OK;
   look(sim, 1, &views[0]);
   *additive = true;
-  double rounding = sum_rounding(sim);
   for (uint32_t point = 0; point < 2 && *additive; point++) {
     for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
       *additive &= adds_up(views[2].flow[point][i], views[0].flow[point][i],
-                           views[1].flow[point][i], base->flow[point][i], rounding);
+                           views[1].flow[point][i], base->flow[point][i]);
     }
     for (uint32_t i = 0; i < sim->model->env_count; i++) {
       *additive &= adds_up(views[2].value[point][i], views[0].value[point][i],
-                           views[1].value[point][i], base->value[point][i], rounding);
+                           views[1].value[point][i], base->value[point][i]);
     }
   }
   return SLT_OK;

@@ -93,8 +93,9 @@ bool slide_crosses_plainly(EngSim* sim, bool settled);
 
 // ---- groups.c
 
-#define HOLD_SHRINKS 16.0  // distances at which a surface that holds is looked at, each to the next
-#define HOLD_FALLS   0.9   // times to reach it that fall by less do not tend to 0
+/// Side of a surface that the present states stand for: 1 above, -1 below, 0 neither, as at rest on
+/// the surface (`sign(0)` is 0).
+int side_present(EngSim* sim, const EngSurface* s);
 
 /// Sort the surfaces into groups that depend on each other, and make the rows that are needed.
 /// Surfaces that separate nothing, or cannot be crossed back, are left out. False: there are too

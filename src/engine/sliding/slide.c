@@ -12,8 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#define REACH_STEPS 100.0  // steps within which a surface that holds is reached
-
 static size_t states_size(const EngSim* sim) {
   return sim->model->automaton_count * sizeof *sim->state;
 }
@@ -25,21 +23,6 @@ static bool stands_at_surface(const EngSim* sim) {
     if (sim->atoms[mode->atoms[sim->active.indicators[place]]].surface) return true;
   }
   return false;
-}
-
-/// Side of a surface that the present states stand for: 1 above, -1 below, 0 neither, as at rest on
-/// the surface (`sign(0)` is 0).
-static int present_side(EngSim* sim, const EngSurface* s) {
-  const uint32_t* below = side_states(sim, 0);
-  const uint32_t* above = side_states(sim, side_row(s, 1u << s->bit));
-  bool is_below = true;
-  bool is_above = true;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (below[a] == above[a]) continue;
-    is_below &= sim->probe.settled[a] == below[a];
-    is_above &= sim->probe.settled[a] == above[a];
-  }
-  return (int)is_above - (int)is_below;
 }
 
 /// The states that the surfaces' sides lead to, into probe.states. Whether they are others.
@@ -59,7 +42,7 @@ static SltStatus find_target(EngSim* sim, bool* moves) {
 static bool let_go_tangents(EngSim* sim) {
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     EngSurface* s = &sim->sliding.value.surfaces[k];
-    s->wanted = !s->tangent || present_side(sim, s) != 0;
+    s->wanted = !s->tangent || side_present(sim, s) != 0;
     for (uint32_t a = s->first; s->tangent && a != MODEL_NONE; a = sim->sliding.value.next[a]) {
       sim->atoms[a].marks.tangential = true;
     }
@@ -137,7 +120,7 @@ static SltStatus decide(EngSim* sim, bool* able) {
     if (status < 0 || !*able || !slide->count) return status;
     for (uint32_t k = 0; k < slide->count; k++) {
       EngSurface* s = &sim->sliding.value.surfaces[k];
-      int side = present_side(sim, s);
+      int side = side_present(sim, s);
       s->stands_above = side ? side > 0 : sim->atoms[s->atom].truth;
     }
     bool solved = slide->linked && side_complementarity(sim);
@@ -227,70 +210,7 @@ static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdic
   return SLT_OK;
 }
 
-/// Rate of a relation's g under the motion as it is at x: along surfaces, with reactions. NaN where
-/// it has no values.
-static double rate_at(EngSim* sim, uint32_t index, const double* x) {
-  double t = sim->core.t;
-  if (!sim->core.slide.count && !sim->core.contact.active) {
-    const ModelMode* mode = sim->core.mode;
-    model_program_run(&mode->gdot, eng_context(sim), sim->programs.gdot, t, x, sim->probe.g);
-    return sim->probe.g[index];
-  }
-  if (side_room(sim, 1) < 0 || eng_rhs(sim, t, x, sim->probe.flow) < 0) return (double)NAN;
-  side_rates_along(sim, t, x, sim->probe.flow);
-  ModelInterval rate = sim->proof.g_dual[index].d;
-  return 0.5 * (rate.lo + rate.hi);
-}
-
-/// A point ahead on the tangent of the motion, into sides.trial. All surfaces that are approached
-/// together come nearer together.
-static bool look_ahead(EngSim* sim, double time) {
-  EngSliding* w = &sim->sliding;
-  uint32_t n = sim->core.mode->state_count;
-  if (ENG_GROW(sim, w->sides.trial, sim->values.n_max) < 0 ||
-      eng_rhs(sim, sim->core.t, sim->x, sim->probe.flow) < 0) {
-    return false;
-  }
-  for (uint32_t i = 0; i < n; i++) {
-    w->sides.trial[i] = sim->x[i] + time * sim->probe.flow[i];
-  }
-  return true;
-}
-
-/// Whether the motion comes to a surface that holds, though it never crosses it: its rate vanishes
-/// on the way there, and still it does not take for ever.
-static bool comes_to_rest(EngSim* sim, uint32_t index) {
-  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  double g = sim->detect.g[index];
-  if (!atom->kind.separates || atom->sliding ||
-      !value_may_bound(sim, sim->core.mode->atoms[index])) {
-    return false;
-  }
-  if (!sim->core.slide.count && !(-g / sim->detect.gdot[index] > 0.0)) return false;
-  if (!(fabs(g) <= eng_sigma(sim, index)) || g == 0.0) return false;
-  double time = -g / rate_at(sim, index, sim->x);
-  if (!(time > 0.0 && time < REACH_STEPS * sim->stepper->trial.h)) return false;
-  if (!look_ahead(sim, (1.0 - 1.0 / HOLD_SHRINKS) * time)) return false;
-  double nearer = -g / HOLD_SHRINKS / rate_at(sim, index, sim->sliding.sides.trial);
-  return nearer > time / (HOLD_FALLS * HOLD_SHRINKS) && nearer < HOLD_FALLS * time;
-}
-
-bool eng_slide_reached_slow(EngSim* sim) {
-  if (sim->options.sliding == SLT_SLIDING_OFF || sim->core.slide.by_value) return false;
-  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
-    if (!comes_to_rest(sim, sim->active.indicators[place])) continue;
-    sim->sliding.reached = sim->core.mode->atoms[sim->active.indicators[place]];
-    sim->sliding.reached_t = sim->core.t;
-    return true;
-  }
-  return false;
-}
-
 SltStatus eng_slide_continue_slow(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
-  EngSliding* work = &sim->sliding;
-  if (work->reached_t == sim->core.t && work->reached < sim->model->atom_count) {
-    sim->atoms[work->reached].surface = true;
-  }
   if (sim->active.reduced && eng_reduced_continue(sim, verdict)) return SLT_OK;
   if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;

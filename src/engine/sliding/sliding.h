@@ -49,7 +49,6 @@ typedef struct EngSurface {
   uint8_t order;   // derivative of g that the sides decide about: 1, or 2 at a limit point
   uint32_t lifts;  // where the sides are looked at beside the surface: by moving this state...
   double offset;   // ... until g is this; 0: on the surface
-  double kept;     // ... while other offsets are tried
 } EngSurface;
 
 /// A switch that follows a surface: true above it (`rises`), or below it.
@@ -231,10 +230,8 @@ typedef struct EngSliding {
   EngValueProgram program;
   EngDependency dependency;
   EngAskers askers;
-  bool kinks;        // some surface was none, in the last look
-  double kink_t;     // when all the motion stood at were kinks
-  double reached_t;  // when a relation came within its tolerance of a surface that holds...
-  uint32_t reached;  // ... and which
+  bool kinks;     // some surface was none, in the last look
+  double kink_t;  // when all the motion stood at were kinks
 } EngSliding;
 
 /// Work space for modes around a point on a surface.
@@ -313,7 +310,6 @@ SltStatus eng_slide_rebind(EngSim* sim);
 size_t eng_slide_snapshot_size(const EngSim* sim, const EngSlide* slide);
 void eng_slide_save(const EngSim* sim, char* out);
 SltStatus eng_slide_restore(EngSim* sim, const EngSlide* slide, const char* in);
-bool eng_slide_reached_slow(EngSim* sim);
 /// Reactions of the closed contacts at (t, x), in their rows, along the surfaces that are slid
 /// along; false: there are none.
 bool eng_slide_reactions(EngSim* sim, double t, const double* x);

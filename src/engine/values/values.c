@@ -716,7 +716,7 @@ bool eng_is_plain(const EngSim* sim) {
 
 void eng_choose_stages(EngSim* sim) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  bool ready = eng_is_plain(sim) && rhs->native &&
+  bool ready = eng_is_plain(sim) && !sim->core.step.chords && rhs->native &&
                atomic_load_explicit(&rhs->native->stages, memory_order_relaxed) != NULL;
   bool many = sim->values.flow_context.team && sim->core.mode->state_count >= ENG_TEAM_STATES;
   sim->stepper->stages = ready ? stages_of_mode : many ? stages_of_team : NULL;
