@@ -213,6 +213,7 @@ static bool arrive(Process* p) {
   double* n = p->wire->numbers;
   bool ended = false;
   bool changed = false;
+  if (n[0] == BLOCK_OVER) return get_outputs(p, n + 1);  // nothing else may be asked of it
   // values of discrete inputs may be set in event mode alone, where there is one
   bool event = p->f.events;
   if (event && !foreign_enter_event(&p->f)) return false;

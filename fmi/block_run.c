@@ -35,6 +35,7 @@ typedef struct Epoch {
   double t;         // co-simulation: communication point
   double lead;      // ... up to which the FMU has gone ahead
   bool lead_event;  // ... and there is an event there
+  bool lead_ended;  // ... or it has ended the simulation there
   bool ended;
   double next;      // time event
   double* point;    // arguments of the event that led here
@@ -291,7 +292,7 @@ static Epoch* new_epoch(Block* b, double n) {
   Epoch* epoch = &b->epochs[(uint64_t)n % EPOCHS];
   epoch->known = true;
   epoch->n = n;
-  epoch->ended = false;
+  epoch->ended = epoch->lead_ended = false;
   return epoch;
 }
 
@@ -370,7 +371,7 @@ static bool lead(Block* b, Epoch* epoch, double length) {
   bool early = n[0] < target - 1e-9 * length;
   epoch->lead = early ? n[0] : target;
   epoch->lead_event = n[1] != 0.0;
-  epoch->ended = n[2] != 0.0;
+  epoch->lead_ended = n[2] != 0.0;
   epoch->next = epoch->lead;
   return true;
 }
@@ -384,6 +385,7 @@ static bool step_again(Block* b, Epoch* from, double t) {
   n[0] = from->t;
   n[1] = t - from->t;
   from->lead_event = false;
+  from->lead_ended = false;
   if (!ask(b, BLOCK_STEP)) return false;
   return n[0] >= t - 1e-9 * (t - from->t) ? true : fail(b, "a step that was made again is shorter");
 }
@@ -402,7 +404,7 @@ static bool communicate(Block* b, const double* args) {
   bool before = t < from->lead;
   if (before && b->keeps && !step_again(b, from, t)) return false;
   bool stays = before && !b->keeps;
-  n[0] = from->lead_event;
+  n[0] = from->lead_ended ? BLOCK_OVER : from->lead_event;
   memcpy(n + 1, inputs, l->input_count * sizeof *n);
   if (!ask(b, BLOCK_ARRIVE)) return false;
   double lead_to = from->lead;
@@ -415,6 +417,7 @@ static bool communicate(Block* b, const double* args) {
     // it cannot go back: what it is told counts from where it is
     epoch->t = lead_to;
     epoch->lead = epoch->next = lead_to;
+    epoch->lead_ended = n[0] == BLOCK_OVER;
     return true;
   }
   if (n[0] != 0.0) {

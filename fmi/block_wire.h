@@ -15,11 +15,13 @@ typedef enum BlockOp {
   BLOCK_EVENT,      // time, inputs, states, wish -> states, time event, whether ended, domains
   BLOCK_DONE,       // -> whether an event is wanted
   BLOCK_STEP,       // time, length -> time reached, whether there is an event, whether it has ended
-  BLOCK_ARRIVE,     // whether there is an event, inputs -> outputs, whether it has ended
+  BLOCK_ARRIVE,     // event, BLOCK_OVER or neither; inputs -> whether it has ended, outputs
   BLOCK_KEEP,       // slot
   BLOCK_BACK,       // slot
   BLOCK_QUIT
 } BlockOp;
+
+#define BLOCK_OVER 2.0  // it has ended the simulation
 
 typedef struct Wire {
   BlockOp op;
