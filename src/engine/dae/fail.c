@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ROWS_SHOWN   4
 #define VALUES_SHOWN 8
@@ -160,9 +161,7 @@ static bool append_nearest(EngSim* sim, uint32_t begin, uint32_t end, Text* text
   bool holds = sim->core.t == sim->options.t_start && end - begin > 1 &&
                off <= NEARBY_ULPS * DBL_EPSILON * size;
   uint8_t* marked = sim->dae.marks;
-  for (uint32_t i = 0; i < im->row_count; i++) {
-    marked[i] = 0;
-  }
+  memset(marked, 0, im->row_count);
   for (uint32_t i = begin; i < end && i < begin + ROWS_SHOWN; i++) {
     uint32_t row = im->constraint_count + im->block_equations[i];
     marked[row] = 1;
@@ -283,9 +282,7 @@ void eng_warn_least_slow(EngSim* sim) {
                 "solution is taken: ");
   append_block(&text, im, begin, end);
   if (im->quantity_count > 0) {
-    for (uint32_t i = 0; i < im->row_count; i++) {
-      sim->dae.marks[i] = 0;
-    }
+    memset(sim->dae.marks, 0, im->row_count);
     for (uint32_t i = begin; i < end; i++) {
       sim->dae.marks[im->constraint_count + im->block_equations[i]] = 1;
     }

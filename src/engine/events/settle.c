@@ -194,8 +194,7 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
   bool dropped = false;
   EngList automata = eng_instant_automata(sim);
   // what friction has to bear is known once no contact pulls
-  uint32_t ends = 2 * automata.count;
-  for (uint32_t n = 0; n < ends && !(n == automata.count && *fired); n++) {
+  for (uint32_t n = 0; n < 2 * automata.count && !(n == automata.count && *fired); n++) {
     uint32_t a = events_nth_in_text(sim, automata, n % automata.count);
     if (sim->model->automata[a].yields != (n >= automata.count) || eng_is_barred(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) continue;
