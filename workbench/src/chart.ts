@@ -133,6 +133,13 @@ class Scale {
     return (this.count(value) - from) / (this.count(this.to) - from);
   }
 
+  /** The same as numbers: value, or its logarithm, times `by` plus `add` lies between two places. */
+  line(first: number, last: number): { log: boolean; by: number; add: number } {
+    const from = this.count(this.from);
+    const by = (last - first) / (this.count(this.to) - from);
+    return { log: this.log, by, add: first - from * by };
+  }
+
   at(place: number): number {
     const from = this.count(this.from);
     const value = from + place * (this.count(this.to) - from);
@@ -706,32 +713,46 @@ export class Chart {
     context.stroke();
   }
 
-  /** A path that would be a solid block, as shades: the more time it spends on a pixel, the darker. False: it would be none. */
+  private shades = { key: "", sheet: null as HTMLCanvasElement | null };
+
+  /** A path that would be a solid block, as shades: the more time it spends on a pixel, the darker. False: it would be none. The shades
+   * are kept as long as they would be the same: a cursor that moves asks for them again and again. */
   private drawShades(context: CanvasRenderingContext2D, xs: Float64Array, ys: Float64Array, curve: Curve, begin: number, end: number): boolean {
-    const [width, height] = [this.width, this.height];
+    const { across, width, height } = this;
+    const key = [begin, end, curve.column, this.x, curve.colour, width, height, across.from, across.to, across.log,
+      curve.scale.from, curve.scale.to, curve.scale.log].join();
+    if (key !== this.shades.key) {
+      const weight = this.weigh(xs, ys, curve, begin, end);
+      this.shades = { key, sheet: isSolid(weight, width, height) ? shade(weight, width, height, curve.colour) : null };
+    }
+    if (this.shades.sheet) context.drawImage(this.shades.sheet, 0, 0);
+    return this.shades.sheet !== null;
+  }
+
+  /** How long a path stays on each pixel. */
+  private weigh(xs: Float64Array, ys: Float64Array, curve: Curve, begin: number, end: number): Float32Array {
+    const { width, height } = this;
     const weight = new Float32Array(width * height);
     const time = curve.rows.time.values;
-    let [fromX, fromY] = [NaN, NaN];
+    const right = LEFT + this.inner;
+    const across = this.across.line(LEFT, right);
+    const up = curve.scale.line(this.height - this.foot, TOP);
+    let fromX = NaN;
+    let fromY = NaN;
     for (let i = begin; i < end; i++) {
-      const [x, y] = [this.px(xs[i]), this.py(ys[i], curve.scale)];
-      const steps = i > begin && time[i] > time[i - 1] ? Math.min(64, Math.ceil(Math.max(Math.abs(x - fromX), Math.abs(y - fromY)))) || 1 : 0;
+      const x = (across.log ? Math.log10(xs[i]) : xs[i]) * across.by + across.add;
+      const y = (up.log ? Math.log10(ys[i]) : ys[i]) * up.by + up.add;
+      const passed = i > begin ? time[i] - time[i - 1] : 0;
+      const steps = passed > 0 ? Math.min(64, Math.ceil(Math.max(Math.abs(x - fromX), Math.abs(y - fromY)))) || 1 : 0;
       for (let k = 1; k <= steps; k++) {
-        const [atX, atY] = [Math.floor(fromX + (k / steps) * (x - fromX)), Math.floor(fromY + (k / steps) * (y - fromY))];
-        if (atX >= LEFT && atX < LEFT + this.inner && atY >= 0 && atY < height) weight[atY * width + atX] += (time[i] - time[i - 1]) / steps;
+        const atX = Math.floor(fromX + (k / steps) * (x - fromX));
+        const atY = Math.floor(fromY + (k / steps) * (y - fromY));
+        if (atX >= LEFT && atX < right && atY >= 0 && atY < height) weight[atY * width + atX] += passed / steps;
       }
-      [fromX, fromY] = [x, y];
+      fromX = x;
+      fromY = y;
     }
-    if (!isSolid(weight, width, height)) return false;
-    const most = weight.reduce((a, b) => Math.max(a, b), 0);
-    const image = new ImageData(width, height);
-    const colour = Number.parseInt(curve.colour.slice(1), 16);
-    weight.forEach((w, i) => {
-      if (w > 0) image.data.set([colour >> 16, (colour >> 8) & 255, colour & 255, 25 + 230 * Math.sqrt(w / most)], 4 * i);
-    });
-    const sheet = make("canvas", { width, height });
-    sheet.getContext("2d")?.putImageData(image, 0, 0);
-    context.drawImage(sheet, 0, 0);
-    return true;
+    return weight;
   }
 
   /** A point for each row; of those on one pixel, one. */
@@ -941,6 +962,23 @@ export class Chart {
     }
     event.preventDefault();
   }
+}
+
+/** Weights of pixels as shades of a colour. */
+function shade(weight: Float32Array, width: number, height: number, colour: string): HTMLCanvasElement {
+  const most = weight.reduce((a, b) => Math.max(a, b), 0);
+  const image = new ImageData(width, height);
+  const rgb = Number.parseInt(colour.slice(1), 16);
+  for (let i = 0; i < weight.length; i++) {
+    if (weight[i] === 0) continue;
+    image.data[4 * i] = rgb >> 16;
+    image.data[4 * i + 1] = (rgb >> 8) & 255;
+    image.data[4 * i + 2] = rgb & 255;
+    image.data[4 * i + 3] = 25 + 230 * Math.sqrt(weight[i] / most);
+  }
+  const sheet = make("canvas", { width, height });
+  sheet.getContext("2d")?.putImageData(image, 0, 0);
+  return sheet;
 }
 
 /** Whether a good part of a picture would be nothing but ink: blocks of pixels that are all touched. */
