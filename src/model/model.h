@@ -616,6 +616,14 @@ void model_program_spread(const ModelProgram* program, const ModelContext* conte
                           double share, double* width, ModelDual* room);
 size_t model_program_spread_room(const ModelProgram* program);
 
+/// Which outputs of `out` depend on states that are marked (HUGE_VAL), at once or by way of the
+/// rates in `rhs`: not 0. States that follow from marked ones are marked too. `room` has place for
+/// model_reach_room() numbers (reach.c).
+void model_reach(const ModelProgram* rhs, const ModelProgram* out, const ModelContext* context,
+                 const double* env, double t, const double* x, double* marks, double* depends,
+                 double* room);
+size_t model_reach_room(const ModelProgram* rhs, const ModelProgram* out);
+
 #define MODEL_BOUND_LANES 64  // most outputs at a time
 
 /// Whether none of `n` values (at most MODEL_BOUND_LANES) comes within its fence of zero; NaN for

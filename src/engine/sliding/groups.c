@@ -490,55 +490,23 @@ static SltStatus find_dependency(EngSim* sim) {
 
 // ---- contacts -----------------------------------------------------------------------------------
 
-/// Which states follow from others, by enclosures of what a program computes from marked ones.
-typedef struct Reach {
-  double *off, *still, *width;  // per state: infinite where marked; per output: half widths
-  ModelDual* room;
-} Reach;
-
-static bool begin_reach(EngSim* sim, Reach* reach) {
+/// Where the marks of states and relations are, and the room to follow them.
+static double* room_for_marks(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   EngSliding* w = &sim->sliding;
-  size_t n = sim->values.n_max;
-  size_t outputs = n + sim->model->atom_count;
-  size_t duals = model_program_spread_room(&mode->rhs) + model_program_spread_room(&mode->g_flow);
-  size_t need = n + 2 * outputs + duals * (sizeof(ModelDual) / sizeof(double));
-  if (ENG_GROW(sim, w->sides.values, need) < 0) return false;
-  *reach = (Reach){w->sides.values, w->sides.values + n, w->sides.values + n + outputs, NULL};
-  reach->room = (ModelDual*)(reach->width + outputs);
-  memset(reach->off, 0, n * sizeof *reach->off);
-  return true;
+  size_t need = mode->state_count + mode->atom_count + model_reach_room(&mode->rhs, &mode->g_flow);
+  if (ENG_GROW(sim, w->sides.values, need) < 0) return NULL;
+  memset(w->sides.values, 0, mode->state_count * sizeof(double));
+  return w->sides.values;
 }
 
-static void spread(EngSim* sim, const ModelProgram* program, const Reach* reach, const double* off,
-                   double* width) {
-  model_program_spread(program, eng_context(sim), sim->env, model_interval_point(sim->core.t),
-                       sim->x, off, 0.0, width, reach->room);
-}
-
-/// Whether an output may change with the marked states: it is known less well where these are not.
-static bool depends(const Reach* reach, uint32_t output) {
-  return !(reach->width[output] <= reach->still[output]);
-}
-
-/// Mark all that follows from the marked states; then what of the relations does, for depends().
-static void follow_marks(EngSim* sim, Reach* reach) {
+/// The relations that depend on the marked states, at once or later.
+static const double* follow_marks(EngSim* sim, double* marks) {
   const ModelMode* mode = sim->core.mode;
-  uint32_t n = mode->state_count;
-  double* none = sim->probe.x;
-  memset(none, 0, n * sizeof *none);
-  spread(sim, &mode->rhs, reach, none, reach->still);
-  for (bool more = true; more;) {
-    more = false;
-    spread(sim, &mode->rhs, reach, reach->off, reach->width);
-    for (uint32_t i = 0; i < n; i++) {
-      if (reach->off[i] != 0.0 || !depends(reach, i)) continue;
-      reach->off[i] = HUGE_VAL;
-      more = true;
-    }
-  }
-  spread(sim, &mode->g_flow, reach, none, reach->still);
-  spread(sim, &mode->g_flow, reach, reach->off, reach->width);
+  double* depends = marks + mode->state_count;
+  model_reach(&mode->rhs, &mode->g_flow, eng_context(sim), sim->env, sim->core.t, sim->x, marks,
+              depends, depends + mode->atom_count);
+  return depends;
 }
 
 /// Whether closed contacts may act on surfaces, or surfaces on them. Where neither does, each goes
@@ -546,34 +514,33 @@ static void follow_marks(EngSim* sim, Reach* reach) {
 static SltStatus meet_contacts(EngSim* sim, bool* meet) {
   const EngContactWork* contacts = sim->contact.work;
   uint32_t count = sim->core.contact.count;
-  Reach reach;
+  uint32_t n = sim->core.mode->state_count;
   *meet = count > 0;
-  if (count == 0 || eng_contact_structure(sim, count) < 0 || !begin_reach(sim, &reach)) {
-    return SLT_OK;
-  }
+  double* marks = count && eng_contact_structure(sim, count) >= 0 ? room_for_marks(sim) : NULL;
+  if (!marks) return SLT_OK;
   for (uint32_t e = 0; e < contacts->rows[count - 1].entry_end; e++) {
-    reach.off[contacts->entries[e].state] = HUGE_VAL;
+    marks[contacts->entries[e].state] = HUGE_VAL;
   }
-  follow_marks(sim, &reach);
+  const double* depends = follow_marks(sim, marks);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    if (depends(&reach, sim->sliding.value.surfaces[k].index)) return SLT_OK;
+    if (depends[sim->sliding.value.surfaces[k].index] != 0.0) return SLT_OK;
   }
-  memset(reach.off, 0, sim->core.mode->state_count * sizeof *reach.off);
+  memset(marks, 0, n * sizeof *marks);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     bool found = false;
     SLT_TRY(turn(sim, k, &found));
     if (!found) return SLT_OK;
     side_evaluate(sim, 1, sim->core.t, sim->x);
-    for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-      if (side_flow(sim, 0)[i] != side_flow(sim, 1)[i]) reach.off[i] = HUGE_VAL;
+    for (uint32_t i = 0; i < n; i++) {
+      if (side_flow(sim, 0)[i] != side_flow(sim, 1)[i]) marks[i] = HUGE_VAL;
     }
   }
   side_publish_settled(sim);
   eng_restore_truths(sim);
-  follow_marks(sim, &reach);
+  depends = follow_marks(sim, marks);
   *meet = false;
   for (uint32_t k = 0; k < count; k++) {
-    *meet |= depends(&reach, contacts->rows[k].index);
+    *meet |= depends[contacts->rows[k].index] != 0.0;
   }
   return SLT_OK;
 }
