@@ -3,12 +3,11 @@
 // Boundaries that the motion only tends to.
 //
 // x' = -k x comes to zero in no finite time, but its numerical solution gets there by its errors,
-// on either side, and would cross for ever. So where g stays within what the tolerances explain, a
-// crossing is asked whether the motion has come to rest: whether all states that g depends on are
-// within their tolerance of the equilibrium of the flow. Then what is left of the motion tells
-// nothing any more, but the equilibrium is known far better. If it lies beyond the boundary the
-// crossing is one; otherwise the relation stays as it is. Either way it is not watched until g has
-// left the tolerance.
+// and would cross for ever. So where g stays within what the tolerances explain, a crossing is
+// asked whether all states that g depends on are within their tolerance of the equilibrium of the
+// flow. Then what is left of the motion tells nothing any more, but the equilibrium is known far
+// better: if it lies beyond the boundary the crossing is one, otherwise the relation stays as it
+// is. Either way it is not watched until g has left the tolerance.
 #include "engine/detect/bernstein.h"
 #include "engine/detect/follow.h"
 

@@ -501,11 +501,6 @@ static bool lingers(const EngSim* sim, const EngAtom* atom) {
   return !atom->armed && !atom->fresh && (!atom->truth || atom->bipolar) && !sim->instant.at_start;
 }
 
-/// Whether the instant has done nothing yet.
-static bool is_unchanged(const EngSim* sim) {
-  return sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
-}
-
 /// Truth of an atom during an instant.
 static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
@@ -515,7 +510,8 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   if (atom->kind.pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
   if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
-  bool unchanged = is_unchanged(sim);
+  bool unchanged =
+      sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
   if (atom->located && unchanged) return atom->located_truth;
   if (atom->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
   if (atom->kind.asymptotic && stays_at_rest(sim, index, g, gdot)) return atom->truth;
