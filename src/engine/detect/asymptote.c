@@ -102,12 +102,21 @@ static bool moves(const EngSim* sim, uint32_t index) {
   return false;
 }
 
+/// Whether the rate of g hangs on switches: beyond the boundary it may be another one altogether,
+/// within the tolerance too (friction that is a saturation of 1e9*v).
+static bool is_switched(EngSim* sim, uint32_t index) {
+  if (!sim->atoms[sim->core.mode->atoms[index]].kind.separates) return false;
+  const EngDependency* dependency = eng_dependency(sim);
+  return dependency && dependency->gdot.set[index] != ENG_SET_EMPTY;
+}
+
 bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossing* c) {
   EngSim* sim = f->sim;
   EngAtom* atom = f->atom;
   double sign = c->rising ? f->sign : -1.0;
   double g = 0.0;
   if (f->model->time_only || atom->sliding || moves(sim, f->index)) return false;
+  if (is_switched(sim, f->index)) return false;
   eng_states_at(sim, c->t);
   double sigma = eng_sigma(sim, f->index);
   if (!(magnitude(piece->gb) <= NEAR * sigma) || sigma <= eng_rho(sim, f->index)) return false;
