@@ -273,7 +273,7 @@ class Lsp(unittest.TestCase):
                 self.assertEqual(sorted(m["code"] for m in after), before, (name, symbol["name"]))
                 editor.change(text)
                 renamed += 1
-        self.assertGreater(renamed, 10 * refused)
+        self.assertGreater(renamed, 4 * refused)  # refusals are the exception, in any share of the models
 
     def test_names_that_are_taken(self):
         """A name that means something already, here or in what uses the renamed one, is refused with its place."""
