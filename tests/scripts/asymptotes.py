@@ -255,11 +255,13 @@ class Asymptotes(cli_case.CliCase):
         for c, second, factor in UNITS:
             g = f"{factor!r}*(x - c)"
             for motion in ("x' = v; v' = if(v > 0, -2*c/T/T, 0); x(t0) = 0; v(t0) = 2*c/T;",
-                           "x' = if(time < T, 2*c/T*(1 - time/T), 0); x(t0) = 0;",
-                           "h' = -sqrt(c)*sqrt(max(h, 0))/T; h(t0) = c; x = c - h;"):
+                           "x' = if(time < T, 2*c/T*(1 - time/T), 0); x(t0) = 0;"):
                 text = f"const c = {c!r}, T = {second!r}; {motion} n(t0) = 0;\n" \
                        f"state f [{g} >= 0] {{ set n = n + 1; }} from init, g; state g [{g} < 0] {{ set n = n + 10; }} from f;\n"
                 self.assert_last(text, 5 * second, n=1)
+            text = f"const c = {c!r}, T = {second!r}; h' = -sqrt(c)*sqrt(max(h, 0))/T; h(t0) = c; x = c - h; n(t0) = 0;\n" \
+                   f"state f [{g} >= 0] {{ set n = n + 1; }} from init;\n"
+            self.assert_last(text, 5 * second, n=1)
 
 
 if __name__ == "__main__":
