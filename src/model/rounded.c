@@ -8,7 +8,10 @@
 // as the guards of their instant, whichever side of a boundary the last digit has fallen on.
 #include "model/model.h"
 
+#include <float.h>
 #include <math.h>
+
+#define FAR_ULPS 2.0  // first-order errors beyond which a comparison is sure
 
 static bool steps(uint32_t op) {
   return op == MODEL_OP_SIGN || op == MODEL_OP_FLOOR || op == MODEL_OP_CEIL || op == MODEL_OP_MOD ||
@@ -87,25 +90,77 @@ static void run_one(const ModelInstr* pc, const ModelContext* context, double* r
   }
 }
 
-double model_term_rounded(const ModelTerm* term, const ModelContext* context, const double* numbers,
-                          const double* env, double t, ModelInterval time, ModelRoundedFn* rounded,
-                          void* user, double* regs, ModelInterval* bounds) {
+static void run_near(const ModelInstr* code, uint32_t count, const ModelContext* context,
+                     double* regs, ModelInterval* bounds) {
+  for (uint32_t i = 0; i < count; i++) {
+    run_one(&code[i], context, regs, bounds);
+  }
+}
+
+/// Values by the usual operations, with first-order bounds of their errors in bounds[].hi. False: a
+/// comparison is within them, or there is an operation that is not usual. Most resets compare
+/// numbers that are far apart.
+static bool run_far(const ModelInstr* code, uint32_t count, double* regs, ModelInterval* bounds) {
+  for (const ModelInstr* pc = code; pc < code + count; pc++) {
+    uint32_t second = model_op_operands(pc->op) > 1 ? pc->b : pc->a;
+    double a = regs[pc->a];
+    double b = regs[second];
+    double a_off = bounds[pc->a].hi;
+    double b_off = bounds[second].hi;
+    double value = 0.0;
+    double off = 0.0;
+    switch (pc->op) {
+    case MODEL_OP_MOVE: value = a, off = a_off; break;
+    case MODEL_OP_NEG: value = -a, off = a_off; break;
+    case MODEL_OP_ADD: value = a + b, off = a_off + b_off; break;
+    case MODEL_OP_SUB: value = a - b, off = a_off + b_off; break;
+    case MODEL_OP_MUL: value = a * b, off = fabs(a) * b_off + fabs(b) * a_off; break;
+    case MODEL_OP_LT: value = a < b; break;
+    case MODEL_OP_LE: value = a <= b; break;
+    case MODEL_OP_GT: value = a > b; break;
+    case MODEL_OP_GE: value = a >= b; break;
+    default: return false;
+    }
+    bool compares = pc->op >= MODEL_OP_LT && pc->op <= MODEL_OP_GE;
+    if (compares && !(fabs(a - b) > FAR_ULPS * (a_off + b_off))) return false;
+    regs[pc->dst] = value;
+    bounds[pc->dst].hi = compares ? 0.0 : off + DBL_EPSILON * fabs(value);
+  }
+  return true;
+}
+
+/// Inputs and constants; off by as much in bounds[].hi, or between both bounds.
+static void begin(const ModelTerm* term, const double* numbers, const double* env,
+                  ModelRoundedFn* rounded, void* user, double* regs, ModelInterval* bounds) {
   const ModelProgram* program = &term->shape->program;
   for (uint32_t i = 0; i < program->const_count; i++) {
     regs[program->const_begin + i] = program->consts[i];
-    bounds[program->const_begin + i] = model_interval_point(program->consts[i]);
+    bounds[program->const_begin + i].hi = 0.0;
   }
   for (uint32_t i = 0; i < program->input_count; i++) {
     uint32_t reg = program->inputs[i].reg;
     uint32_t arg = term->args[program->inputs[i].env];
     regs[reg] = model_arg(arg, numbers, env);
-    double off = arg & MODEL_ARG_NUMBER ? 0.0 : rounded(user, arg);
-    bounds[reg] = (ModelInterval){regs[reg] - off, regs[reg] + off};
+    bounds[reg].hi = arg & MODEL_ARG_NUMBER ? 0.0 : rounded(user, arg);
   }
+}
+
+double model_term_rounded(const ModelTerm* term, const ModelContext* context, const double* numbers,
+                          const double* env, double t, ModelInterval time, ModelRoundedFn* rounded,
+                          void* user, double* regs, ModelInterval* bounds) {
+  const ModelProgram* program = &term->shape->program;
+  uint32_t first = program->const_begin + program->const_count;  // of those that are computed
+  begin(term, numbers, env, rounded, user, regs, bounds);
   regs[0] = t;
-  bounds[0] = time;
-  for (uint32_t i = 0; i < term->shape->steps; i++) {
-    run_one(&program->code[i], context, regs, bounds);
+  bounds[0].hi = time.hi - t;
+  if (!run_far(program->code, term->shape->steps, regs, bounds)) {
+    begin(term, numbers, env, rounded, user, regs, bounds);
+    for (uint32_t reg = 0; reg < first; reg++) {
+      double off = bounds[reg].hi;
+      bounds[reg] = (ModelInterval){regs[reg] - off, regs[reg] + off};
+    }
+    bounds[0] = time;
+    run_near(program->code, term->shape->steps, context, regs, bounds);
   }
   model_code_run(program->code + term->shape->steps, context, regs);
   return regs[program->outputs[0]];
