@@ -91,15 +91,28 @@ bool eng_rests(EngSim* sim, uint32_t index, double t, double* g) {
   return true;
 }
 
-/// Whether a state that g reads moves by so much in the trial that it cannot have come to rest.
-static bool moves(const EngSim* sim, uint32_t index) {
-  const NumTrial* trial = &sim->stepper->trial;
-  uint64_t reads = sim->core.mode->atom_states ? sim->core.mode->atom_states[index] : 0;
-  for (uint32_t i = 0; reads; i++, reads >>= 1) {
-    double way = magnitude(trial->x[i] - trial->x0[i]);
-    if (reads & 1 && way > FAST * eng_state_weight(sim, i, trial->x0[i])) return true;
-  }
-  return false;
+/// Whether one of the states that were read moves by so much in the trial that it cannot have come
+/// to rest.
+typedef struct Moves {
+  const EngSim* sim;
+  bool any;
+} Moves;
+
+static double note_move(const void* user, uint32_t state) {
+  Moves* m = (Moves*)user;
+  const NumTrial* trial = &m->sim->stepper->trial;
+  double way = magnitude(trial->x[state] - trial->x0[state]);
+  m->any |= way > FAST * eng_state_weight(m->sim, state, trial->x0[state]);
+  return trial->x0[state];
+}
+
+/// The same of the states that g reads; false where they are not known.
+static bool moves(EngSim* sim, uint32_t index) {
+  Moves m = {sim, false};
+  double g = 0.0;
+  return model_program_run_output(&sim->core.mode->g_flow, eng_context(sim), sim->programs.g_flow,
+                                  sim->stepper->trial.t0, note_move, &m, index, &g) &&
+         m.any;
 }
 
 /// Whether the rate of g hangs on switches: beyond the boundary it may be another one altogether,
