@@ -102,12 +102,9 @@ static void suggest_file(const char* path) {
 static void cannot_read(const char* path, const char* what, SltStatus status, size_t limit) {
   struct stat file;
   bool stream = strcmp(path, "-") == 0;
-  int cause = 0;
-  if (stream ? fstat(STDIN_FILENO, &file) != 0 : stat(path, &file) != 0) {
-    cause = errno;
-  } else if (!stream && access(path, R_OK) != 0) {
-    cause = errno;
-  }
+  bool there =
+      stream ? fstat(STDIN_FILENO, &file) == 0 : stat(path, &file) == 0 && access(path, R_OK) == 0;
+  int cause = there ? 0 : errno;
   if (stream) path = "standard input";
   if (cause == ENOENT) {
     cli_error("there is no file %s", path);

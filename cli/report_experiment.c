@@ -102,10 +102,8 @@ static char* make_picture(void) {
   return NULL;
 }
 
-/// The command's own words, with files for what the page shows.
-static int take_words(ExperimentReport* r, int argc, char** argv) {
-  static char output[] = "-o";
-  static char plot[] = "--plot";
+/// The command's own words; where the report goes is not for it.
+static void keep_words(ExperimentReport* r, int argc, char** argv) {
   for (int i = 0; i < argc; i++) {
     bool whole = strcmp(argv[i], "--report") == 0;
     if (whole && i + 1 < argc) {
@@ -117,6 +115,13 @@ static int take_words(ExperimentReport* r, int argc, char** argv) {
       if (!r->model && path_ends_with(argv[i], ".lisma")) r->model = argv[i];
     }
   }
+}
+
+/// The command's own words, with files for what the page shows.
+static int take_words(ExperimentReport* r, int argc, char** argv) {
+  static char output[] = "-o";
+  static char plot[] = "--plot";
+  keep_words(r, argc, argv);
   if (!r->path || !path_ends_with(r->path, ".html")) {
     cli_error("--report needs a file ending in .html");
     return CLI_USAGE;

@@ -401,6 +401,16 @@ static void lower_branch(Lower* l, const AstBranch* branch, const Site* site,
   l->automata.stop = stop;
 }
 
+/// A branch that is decided before the run stands where the chain does. Whether the chain ends with
+/// it.
+static bool lower_decided(Lower* l, const AstBranch* branch, BranchKind kind, const Site* site,
+                          Site* at, const ResetBranch* alone) {
+  if (at->body == site->body) at->fixed_if = site->fixed_if + 1;
+  // what follows is the branch, unless it is a switch again
+  if (kind != BRANCH_NEVER) lower_branch(l, branch, at, alone);
+  return kind == BRANCH_ALWAYS;
+}
+
 /// `else if` stands in the false branch of what is before it, and so on down the chain.
 static void lower_if(Lower* l, const AstStatement* statement, const Site* site) {
   Site at = *site;
@@ -418,15 +428,8 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
     IrTerm condition = {{0}, 0, 0};
     BranchKind kind = branch_condition(l, branch->condition, &at, &condition);
     if (kind == BRANCH_BAD) l->walk.uncertain = true;
-    if (kind == BRANCH_NEVER) {
-      // what follows is the branch, unless it is a switch again
-      if (at.body == site->body) at.fixed_if = site->fixed_if + 1;
-      continue;
-    }
     if (kind != BRANCH_SWITCH) {
-      if (at.body == site->body) at.fixed_if = site->fixed_if + 1;
-      lower_branch(l, branch, &at, resets && follows ? &alone : NULL);
-      if (kind == BRANCH_ALWAYS) return;
+      if (lower_decided(l, branch, kind, site, &at, resets && follows ? &alone : NULL)) return;
       continue;
     }
     follows = true;

@@ -125,10 +125,11 @@ void lower_attributes(Lower* l, const AstStatement* statement) {
     Diag* diag =
         lower_report(l, DIAG_E0202, written->span, "'%.*s' is %s; only variables have attributes",
                      STR_ARGS(lower_name(l, name)), resolve_kind_text(symbol.kind));
-    if (symbol.kind == SYM_PARAM)
+    if (symbol.kind == SYM_PARAM) {
       diag_hint(l->diags, diag,
                 "the unit of a constant stands behind its number: const %.*s = 2 \"m\";",
                 STR_ARGS(lower_name(l, name)));
+    }
     return;
   }
   uint32_t var = resolve_var(l, name, written->span);

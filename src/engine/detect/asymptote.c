@@ -21,6 +21,7 @@
 #define FINER  0x1p-4   // of the tolerance: a second distance from the equilibrium...
 #define LEFT   0x1p-3   // ... and the most that is left there of the change of a rate
 #define FAST   0x1p16   // weights: no step that ends at rest goes so far
+#define COARSE 0.1      // a tolerance at which values themselves are not known
 #define NOISE  1024.0   // roundings of what moves a state within a step
 
 /// The states that g reads.
@@ -117,10 +118,22 @@ static bool moves(EngSim* sim, uint32_t index) {
 
 /// Whether the rate of g hangs on switches: beyond the boundary it may be another one altogether,
 /// within the tolerance too (friction that is a saturation of 1e9*v).
-static bool is_switched(EngSim* sim, uint32_t index) {
-  if (!sim->atoms[sim->core.mode->atoms[index]].kind.separates) return false;
-  const EngDependency* dependency = eng_dependency(sim);
-  return dependency && dependency->gdot.set[index] != ENG_SET_EMPTY;
+static bool is_switched(const EngSim* sim, uint32_t index) {
+  const ModelProgram* program = &sim->core.mode->gdot;
+  const ModelSlices* slices = program->slices;
+  if (!sim->atoms[sim->core.mode->atoms[index]].kind.separates || !slices) return false;
+  uint32_t first = 1 + program->state_count;  // register of an input
+  for (uint32_t i = slices->begin[index]; i < slices->begin[index + 1]; i++) {
+    const ModelInstr* pc = &program->code[slices->instrs[i]];
+    const uint32_t read[] = {pc->a, pc->b, pc->dst};
+    uint32_t count = pc->op == MODEL_OP_SELECT ? 3 : model_op_operands(pc->op);
+    for (uint32_t k = 0; k < count; k++) {
+      bool input = read[k] >= first && read[k] - first < program->input_count;
+      // behind the variables stand truths and positions of switches
+      if (input && program->inputs[read[k] - first].env >= sim->values.var_end) return true;
+    }
+  }
+  return false;
 }
 
 bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossing* c) {
@@ -128,7 +141,8 @@ bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossi
   EngAtom* atom = f->atom;
   double sign = c->rising ? f->sign : -1.0;
   double g = 0.0;
-  if (f->model->time_only || atom->sliding || moves(sim, f->index)) return false;
+  if (sim->options.rtol > COARSE || f->model->time_only || atom->sliding) return false;
+  if (moves(sim, f->index)) return false;
   if (is_switched(sim, f->index)) return false;
   eng_states_at(sim, c->t);
   double sigma = eng_sigma(sim, f->index);

@@ -504,12 +504,14 @@ static bool is_misplaced(EngSim* sim, double t_from) {
   }
   double moved = fabs(t - sim->detect.last_place);
   double* flow = sim->probe.flow;
+  double* x = flow + 2 * (size_t)stepper->n;
   num_dense_derivative(stepper, t, flow);
+  num_dense_eval(stepper, t, x);
   sim->detect.last_place = t;
-  if (eng_rhs(sim, t, sim->x, flow + stepper->n) < 0) return false;
+  if (eng_rhs(sim, t, x, flow + stepper->n) < 0) return false;
   for (uint32_t i = 0; i < stepper->n; i++) {
     double defect = fabs(flow[stepper->n + i] - flow[i]);
-    if (defect * moved > eng_state_weight(sim, i, sim->x[i])) return true;
+    if (defect * moved > eng_state_weight(sim, i, x[i])) return true;
   }
   return false;
 }
@@ -520,6 +522,20 @@ static void forget_preview(EngSim* sim) {
     sim->atoms[sim->core.mode->atoms[sim->detect.crossings[i].index]].located = false;
   }
   eng_restore_truths(sim);
+  // the values are those of the beginning again, as if nobody had looked
+  eng_sample(sim, sim->stepper->trial.t0);
+  sim->values.sampled = false;
+}
+
+/// The motion along surfaces or in contacts ends before the first crossing.
+static bool ends_before(EngSim* sim, double first, double leaves, double lifts) {
+  double end = fmin(leaves, lifts);
+  if (!(end < (double)INFINITY && end <= first)) return false;
+  sim->detect.crossing_count = 0;
+  sim->core.contact.lifts = lifts <= leaves;
+  sim->core.exit.pending = !sim->core.contact.lifts;
+  sim->core.t_event = end;
+  return true;
 }
 
 static SltStatus detect(EngSim* sim, double t_from, bool* found) {
@@ -547,20 +563,8 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
     double first = find_crossings(sim, t_from, near, round > 0);
     if (ENG_UNLIKELY(is_blurred(sim, t_from, first))) return SLT_ERR_STEP;
     eng_local_collect(sim);
-    if (lifts < (double)INFINITY && lifts <= fmin(first, leaves)) {
-      sim->detect.crossing_count = 0;
-      sim->core.contact.lifts = true;
-      sim->core.t_event = lifts;
-      *found = true;
-      return SLT_OK;
-    }
-    if (leaves < (double)INFINITY && leaves <= first) {
-      sim->detect.crossing_count = 0;
-      sim->core.exit.pending = true;
-      sim->core.t_event = leaves;
-      *found = true;
-      return SLT_OK;
-    }
+    *found = ends_before(sim, first, leaves, lifts);
+    if (*found) return SLT_OK;
     sim->core.pruned.lazy = near;
     if (sim->detect.crossing_count == 0) return SLT_OK;
     uint32_t all = sim->detect.crossing_count;

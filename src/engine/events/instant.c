@@ -238,6 +238,22 @@ static SltStatus settle_contacts(EngSim* sim, bool* changed, bool* fired) {
   return SLT_OK;
 }
 
+/// What is latched and scheduled at the end of an instant. `anew`: the motion begins anew in any
+/// case.
+static void end_instant(EngSim* sim, bool anew, bool* changed) {
+  eng_atoms_end_instant(sim);
+  mark_sliding(sim);
+  eng_edges_visit(sim, true);
+  eng_schedule_linear(sim);
+  sim->core.mesh_t = sim->core.t;
+  *changed = anew || sim->history.arrived || eng_flow_changed(sim);
+  if (ENG_UNLIKELY(sim->history.delays)) eng_history_instant_slow(sim, *changed);
+  if (ENG_UNLIKELY(sim->core.stop_wanted)) {
+    eng_trace_mark(sim, SLT_EVENT_STOP, &sim->instant.stop_span, sim->instant.stop_text);
+    sim->core.ended = true;
+  }
+}
+
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
   if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->begins(sim->report.observer->user);
@@ -280,19 +296,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   if (ENG_UNLIKELY(status >= 0 && settles)) status = settle_contacts(sim, &regrouped, fired);
   if (status >= 0) trace_sliding(sim, fired);
   *fired |= regrouped;
-  if (status >= 0) {
-    eng_atoms_end_instant(sim);
-    mark_sliding(sim);
-    eng_edges_visit(sim, true);
-    eng_schedule_linear(sim);
-    sim->core.mesh_t = sim->core.t;
-    *changed = dwells || regrouped || sim->history.arrived || eng_flow_changed(sim);
-    if (ENG_UNLIKELY(sim->history.delays)) eng_history_instant_slow(sim, *changed);
-    if (ENG_UNLIKELY(sim->core.stop_wanted)) {
-      eng_trace_mark(sim, SLT_EVENT_STOP, &sim->instant.stop_span, sim->instant.stop_text);
-      sim->core.ended = true;
-    }
-  }
+  if (status >= 0) end_instant(sim, dwells || regrouped, changed);
   if (ENG_UNLIKELY(sim->active.reduced)) eng_reduced_end(sim);
   sim->instant.running = false;
   sim->contact.holds = false;

@@ -378,6 +378,21 @@ bool eng_trial_ahead(EngSim* sim, EngTrialAhead* out) {
   return out->target > sim->stepper->t;
 }
 
+/// The step is made again, up to where detection wants to look.
+static void bound_attempt(EngSim* sim, Attempt* attempt) {
+  attempt->bound = sim->core.t_event - sim->stepper->t;
+  // a run as old as this does not move in far longer steps
+  double longest = fmax(attempt->bound, sim->stepper->t - sim->options.t_start);
+  sim->stepper->control.h_next = fmin(sim->stepper->control.h_next, longest);
+}
+
+static SltStatus check_steps(EngSim* sim) {
+  uint64_t most = sim->options.max_steps;
+  if (!most || sim->stepper->counters.steps < most) return SLT_OK;
+  return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s steps is reached",
+                  eng_number((double)most).text);
+}
+
 /// A trial that is accurate enough and, with its dense output, usable.
 static SltStatus new_trial(EngSim* sim, bool* found) {
   double limit = trial_limit(sim);
@@ -391,10 +406,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
   set_attraction(sim);
   eng_scales_hold(sim);
   for (;;) {
-    if (sim->options.max_steps && sim->stepper->counters.steps >= sim->options.max_steps) {
-      return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s steps is reached",
-                      eng_number((double)sim->options.max_steps).text);
-    }
+    SLT_TRY(check_steps(sim));
     SLT_TRY(try_step(sim, &attempt, limit));
     if (attempt.failure < 0 && !attempt.arrived && !attempt.drifted) continue;
     *found = attempt.arrived;
@@ -408,10 +420,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     if (status >= 0) status = SLT_ERR_NOT_FINITE;
     if (sim->error.status < 0) return status;
     if (status == SLT_ERR_STEP) {
-      attempt.bound = sim->core.t_event - sim->stepper->t;
-      // a run as old as this does not move in far longer steps
-      double longest = fmax(attempt.bound, sim->stepper->t - sim->options.t_start);
-      sim->stepper->control.h_next = fmin(sim->stepper->control.h_next, longest);
+      bound_attempt(sim, &attempt);
       continue;
     }
     double h = sim->stepper->trial.h;

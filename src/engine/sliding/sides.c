@@ -121,30 +121,34 @@ static bool moves_nothing(EngSim* sim, const ModelTransition* t) {
          resets_vanish(sim, to->action_begin, to->action_count);
 }
 
+/// The first transition whose guard holds on this side; MODEL_NONE for none.
+static uint32_t next_transition(EngSim* sim, uint32_t automaton) {
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    uint32_t id = state->outgoing[i];
+    const ModelTransition* t = &sim->model->transitions[id];
+    bool closed = sim->instant.transitions[id].closed;
+    if (t->to == sim->state[automaton] || closed || !eng_guard(sim, &t->guard)) continue;
+    if (!eng_waits_for_accumulation(sim, id)) return id;
+  }
+  return MODEL_NONE;
+}
+
 /// Next state of one automaton on this side; false when a reset would be needed to get there.
 static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   if (!eng_automaton_active(sim, automaton)) return true;
-  uint32_t to = sim->state[automaton];
-  if (a->kind == MODEL_AUTOMATON_SWITCH) {
-    to = eng_guard(sim, a->condition) ? 1 : 0;
-  } else {
-    const ModelState* state = &a->states[to];
-    for (uint32_t i = 0; i < state->outgoing_count; i++) {
-      const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
-      bool closed = sim->instant.transitions[state->outgoing[i]].closed;
-      if (t->to == sim->state[automaton] || closed || !eng_guard(sim, &t->guard)) continue;
-      if (eng_waits_for_accumulation(sim, state->outgoing[i])) continue;
-      if (t->action_count > 0 || a->states[t->to].action_count > 0) {
-        if (eng_only_observes(sim, state->outgoing[i])) return true;
-        if (!moves_nothing(sim, t)) return false;
-        side_set_flags(sim, t);
-      }
-      to = t->to;
-      break;
-    }
-  }
+  bool is_switch = a->kind == MODEL_AUTOMATON_SWITCH;
+  uint32_t next = is_switch ? MODEL_NONE : next_transition(sim, automaton);
+  if (!is_switch && next == MODEL_NONE) return true;
+  const ModelTransition* t = is_switch ? NULL : &sim->model->transitions[next];
+  uint32_t to = t ? t->to : eng_guard(sim, a->condition) ? 1 : 0;
   if (to == sim->state[automaton]) return true;
+  if (t && (t->action_count > 0 || a->states[to].action_count > 0)) {
+    if (eng_only_observes(sim, next)) return true;
+    if (!moves_nothing(sim, t)) return false;
+    side_set_flags(sim, t);
+  }
   eng_publish_move(sim, automaton, to);
   *moved = true;
   return true;
