@@ -34,6 +34,7 @@ int main(void) {
   if (status >= 0) status = slt_design_create(model, &design);
   if (status >= 0) status = slt_design_add(design, "k=0.5:0.9:5", &problem);
   if (status >= 0) status = slt_design_sample(design, SLT_SAMPLE_GRID, 0, 0, &problem);
+  if (status >= 0) status = slt_design_check_names(design, measures, &problem);
   if (status >= 0) {
     SltSweepOptions options = slt_sweep_options();
     options.on_row = print_row;

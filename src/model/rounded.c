@@ -102,7 +102,9 @@ static void run_near(const ModelInstr* code, uint32_t count, const ModelContext*
 /// numbers that are far apart.
 static bool run_far(const ModelInstr* code, uint32_t count, double* regs, ModelInterval* bounds) {
   for (const ModelInstr* pc = code; pc < code + count; pc++) {
-    uint32_t second = model_op_operands(pc->op) > 1 ? pc->b : pc->a;
+    bool compares = pc->op >= MODEL_OP_LT && pc->op <= MODEL_OP_GE;
+    if (!compares && pc->op > MODEL_OP_MUL) return false;
+    uint32_t second = pc->op <= MODEL_OP_NEG ? pc->a : pc->b;
     double a = regs[pc->a];
     double b = regs[second];
     double a_off = bounds[pc->a].hi;
@@ -121,7 +123,6 @@ static bool run_far(const ModelInstr* code, uint32_t count, double* regs, ModelI
     case MODEL_OP_GE: value = a >= b; break;
     default: return false;
     }
-    bool compares = pc->op >= MODEL_OP_LT && pc->op <= MODEL_OP_GE;
     if (compares && !(fabs(a - b) > FAR_ULPS * (a_off + b_off))) return false;
     regs[pc->dst] = value;
     bounds[pc->dst].hi = compares ? 0.0 : off + DBL_EPSILON * fabs(value);

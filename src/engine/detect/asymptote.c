@@ -121,7 +121,8 @@ static bool moves(EngSim* sim, uint32_t index) {
 static bool is_switched(const EngSim* sim, uint32_t index) {
   const ModelProgram* program = &sim->core.mode->gdot;
   const ModelSlices* slices = program->slices;
-  if (!sim->atoms[sim->core.mode->atoms[index]].kind.separates || !slices) return false;
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (atom->structural || !atom->kind.separates || !slices) return atom->structural;
   uint32_t first = 1 + program->state_count;  // register of an input
   for (uint32_t i = slices->begin[index]; i < slices->begin[index + 1]; i++) {
     const ModelInstr* pc = &program->code[slices->instrs[i]];
@@ -134,6 +135,16 @@ static bool is_switched(const EngSim* sim, uint32_t index) {
     }
   }
   return false;
+}
+
+/// Whether the equilibrium stays where it is over the trial. One that time moves is followed, and
+/// takes g across its boundary.
+static bool stands_still(EngSim* sim, uint32_t index, double sigma) {
+  const NumTrial* trial = &sim->stepper->trial;
+  double first = 0.0;
+  double last = 0.0;
+  return eng_rests(sim, index, trial->t0, &first) && eng_rests(sim, index, trial->t, &last) &&
+         magnitude(last - first) <= HARDLY * sigma;
 }
 
 bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossing* c) {
@@ -151,6 +162,7 @@ bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossi
   bool rests = eng_rests(sim, f->index, c->t, &g);
   if (!rests) eng_states_at(sim, piece->a);
   rests = (rests || eng_rests(sim, f->index, c->t, &g)) && eng_rests(sim, f->index, piece->b, &g);
+  rests = rests && stands_still(sim, f->index, sigma);
   bool returns = atom->truth == c->rising;  // has been on the other side within this step
   bool arrives = rests && !returns && sign * g > HARDLY * sigma;
   bool there = sign * piece->gb > 0.0;

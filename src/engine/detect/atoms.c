@@ -126,6 +126,9 @@ void eng_atoms_init(EngSim* sim) {
     for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].hidden; k++) {
       sim->atoms[t->guard.atoms[k]].kind.piece = true;
     }
+    for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].has_bodies; k++) {
+      sim->atoms[t->guard.atoms[k]].structural = true;
+    }
     bool resets = !eng_sets_only_flags(sim, t);
     // what cannot be crossed back without resets is crossed, never slid along
     if (!self && !resets && has_free_way_out(sim, to)) eng_atoms_separate(sim, &t->guard, false);

@@ -83,6 +83,7 @@ typedef struct EngAtom {
   double t_linear;  // g is linear in time and crosses then; INFINITY for none
   EngAtomMargin margin;
   double gamma;
+  bool structural;        // of the model: beyond it other equations hold
   uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
   bool joined;            // separates in the conditions of switches alone, together with others
 } EngAtom;
