@@ -11,15 +11,6 @@ static const ModelInterval whole_line = {-HUGE_VAL, HUGE_VAL};
 static const ModelInterval nothing = {0.0, 0.0};
 static const ModelInterval one = {1.0, 1.0};
 
-uint32_t model_op_operands(uint32_t op) {
-  static const uint8_t operands[] = {
-#define X(name, count) count,
-      MODEL_OP_LIST(X)
-#undef X
-  };
-  return op < MODEL_OP_COUNT ? operands[op] : 0;
-}
-
 static ModelInterval apply(uint32_t op, ModelInterval a) {
   return model_interval_apply(op, a, nothing);
 }

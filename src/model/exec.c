@@ -54,6 +54,15 @@
     NEXT(); \
   }
 
+uint32_t model_op_operands(uint32_t op) {
+  static const uint8_t operands[] = {
+#define X(name, count) count,
+      MODEL_OP_LIST(X)
+#undef X
+  };
+  return op < MODEL_OP_COUNT ? operands[op] : 0;
+}
+
 static double table_at(const ModelContext* context, uint32_t table, double x, int order) {
   return model_table_value(&context->tables[table], x, order);
 }
