@@ -47,7 +47,7 @@ SltStatus eng_chords_prepare_slow(EngSim* sim) {
 bool eng_chords_begin(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   NumStepper* stepper = sim->stepper;
-  if (sim->core.step.chords || mode->implicit || !model_program_has_roots(&mode->rhs)) return false;
+  if (sim->core.step.chords || !model_program_has_roots(&mode->rhs)) return false;
   if (eng_chords_prepare_slow(sim) < 0 || !sim->core.step.chords) return false;
   num_stepper_restart(stepper, stepper->t, stepper->n, NULL, NULL);
   return true;
