@@ -91,6 +91,9 @@ foreach(source IN LISTS sources)
   endif()
 endforeach()
 
+# a browser is slow where it has no core of its own
+set_tests_properties(script.workbench_browser PROPERTIES TIMEOUT 900)
+
 # The laws of the engine: a slice of what `make laws` runs. The tools give the scripts the syntax tree of a model and a
 # ball that bounces.
 saltus_inner_program(laws_tree_tool ${PROJECT_SOURCE_DIR}/tests/laws/tree_tool.c)
