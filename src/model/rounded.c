@@ -130,7 +130,7 @@ static bool run_far(const ModelInstr* code, uint32_t count, double* regs, ModelI
   return true;
 }
 
-/// Inputs and constants; off by as much in bounds[].hi, or between both bounds.
+/// Values of inputs and constants, and in bounds[].hi by how much each may be off.
 static void begin(const ModelTerm* term, const double* numbers, const double* env,
                   ModelRoundedFn* rounded, void* user, double* regs, ModelInterval* bounds) {
   const ModelProgram* program = &term->shape->program;

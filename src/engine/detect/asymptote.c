@@ -92,11 +92,10 @@ bool eng_rests(EngSim* sim, uint32_t index, double t, double* g) {
   return true;
 }
 
-/// Whether one of the states that were read moves by so much in the trial that it cannot have come
-/// to rest.
+/// A look at the states that a program reads.
 typedef struct Moves {
   const EngSim* sim;
-  bool any;
+  bool any;  // one of them moves too far in the trial to have come to rest
 } Moves;
 
 static double note_move(const void* user, uint32_t state) {
@@ -107,7 +106,7 @@ static double note_move(const void* user, uint32_t state) {
   return trial->x0[state];
 }
 
-/// The same of the states that g reads; false where they are not known.
+/// Whether a state that g reads moves too far to have come to rest; false where they are not known.
 static bool moves(EngSim* sim, uint32_t index) {
   Moves m = {sim, false};
   double g = 0.0;
@@ -116,8 +115,8 @@ static bool moves(EngSim* sim, uint32_t index) {
          m.any;
 }
 
-/// Whether the rate of g hangs on switches: beyond the boundary it may be another one altogether,
-/// within the tolerance too (friction that is a saturation of 1e9*v).
+/// Whether the rate of g depends on switches, or other equations hold beyond the boundary: it may
+/// be another rate altogether there, within the tolerance too (friction as a saturation of 1e9*v).
 static bool is_switched(const EngSim* sim, uint32_t index) {
   const ModelProgram* program = &sim->core.mode->gdot;
   const ModelSlices* slices = program->slices;

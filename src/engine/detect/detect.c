@@ -491,7 +491,7 @@ static bool is_blurred(EngSim* sim, double t_from, double first) {
 }
 
 /// Whether the crossing at t_event is looked for again in a trial that ends there. What is smaller
-/// than the tolerances shows in no error of a step, but flows may hang on it (friction that is a
+/// than the tolerances shows in no error of a step, but flows may depend on it (friction that is a
 /// saturation of 1e9*v). Where a stiff method has passed over it, the flow at the crossing differs
 /// from the slope of the dense output, over the way that the place has moved since the last trial.
 static bool is_misplaced(EngSim* sim, double t_from) {
