@@ -94,15 +94,6 @@ static const NumMethod methods[] = {
      .adaptive = true,
      .stiff = true,
      .kernel = &num_kernel_rodas5},
-    {.name = "mosterman",
-     .description = "forward Euler and the printed algorithm for mode changes, to compare with",
-     .order = 1,
-     .stages = 1,
-     .dense_order = 1,
-     .dense_degree = 1,
-     .literal = true,
-     .stability = 2.0,
-     .kernel = &num_kernel_euler},
 #if defined(SALTUS_HAVE_SUNDIALS) && SALTUS_HAVE_SUNDIALS
     {.name = "bdf",
      .description =

@@ -33,7 +33,6 @@ typedef struct NumMethod {
   uint32_t dense_stages;    // further right-hand sides dense output needs (beyond f at the end)
   bool fsal;                // f at the end of the step is part of the step
   bool adaptive;            // has an error estimate
-  bool literal;             // no error, no events between mesh points: the printed algorithm
   bool stiff;               // implicit: needs num_stepper_set_system
   bool multistep;           // works with its past: needs a NumMultistep in its system
   uint32_t family;          // of multistep methods; private to the module
@@ -44,8 +43,8 @@ typedef struct NumMethod {
 /// All methods, in the order they are listed to the user.
 uint32_t num_method_count(void);
 const NumMethod* num_method_get(uint32_t index);
-/// By name, or NULL. Names: euler rk4 merson bs32 dp54 dop853 rodas3 rodas rodas5
-/// mosterman, and where they are built in bdf adams ida.
+/// By name, or NULL. Names: euler rk4 merson bs32 dp54 dop853 rodas3 rodas rodas5, and where they
+/// are built in bdf adams ida.
 const NumMethod* num_method_find(Str name);
 
 // ---- stepper ------------------------------------------------------------------------------------

@@ -20,9 +20,9 @@ METHODS = {"euler": (["--step", "0.0002"], 2e-2), "rk4": (["--step", "0.002"], 1
 
 
 def methods():
-    """All but `auto`, which is one of them, and the printed algorithm, which locates nothing."""
+    """All but `auto`, which is one of them."""
     lines = saltus_run.command("methods")[1].splitlines()[1:]
-    return [line.split()[0] for line in lines if line.split()[0] not in ("auto", "mosterman")]
+    return [line.split()[0] for line in lines if line.split()[0] != "auto"]
 
 
 class Checks:

@@ -102,8 +102,7 @@ void eng_atoms_init(EngSim* sim) {
     sim->atoms[i].kind.struck = model->atoms[i].type == MODEL_ATOM_STRUCK;
     sim->atoms[i].literal =
         !model->atoms[i].continuous || model->atoms[i].type == MODEL_ATOM_NOEVENT;
-    // a literal method looks at the ends of its steps alone: crossings are due wherever those are
-    sim->atoms[i].t_linear = sim->options.method->literal ? 0.0 : (double)INFINITY;
+    sim->atoms[i].t_linear = (double)INFINITY;
     sim->values.is_truth[model->atoms[i].env] = 1;
     for (uint32_t k = 0; k < model->atoms[i].read_count; k++) {
       sim->detect.has_pre |= model->atoms[i].reads[k].when == MODEL_PRE;
@@ -174,14 +173,13 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
 static EngAtomTraits traits_of_active(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   EngAtomTraits traits = {0};
-  bool literal =
-      sim->options.detection == SLT_DETECTION_INTERPOLATION || sim->options.method->literal;
+  bool interpolates = sim->options.detection == SLT_DETECTION_INTERPOLATION;
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     const ModelAtom* atom = &sim->model->atoms[mode->atoms[sim->active.indicators[place]]];
     traits.time_only |= atom->time_only;
     traits.linear |= eng_may_be_linear(sim, sim->active.indicators[place]);
     traits.extrapolates |= eng_extrapolates(sim, atom);
-    traits.unilateral |= atom->type == MODEL_ATOM_UNILATERAL && !literal;
+    traits.unilateral |= atom->type == MODEL_ATOM_UNILATERAL && !interpolates;
   }
   return traits;
 }
@@ -588,14 +586,12 @@ void eng_atoms_update(EngSim* sim) {
 
 static void judge(EngSim* sim, const uint32_t* places, uint32_t count) {
   const ModelMode* mode = sim->core.mode;
-  bool literal = sim->options.method->literal;
   for (uint32_t k = 0; k < count; k++) {
     uint32_t i = places[k];
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
     double g = sim->detect.g[i];
-    bool truth = literal ? eng_relation_holds(atom->relation, g)
-                         : instant_truth(sim, i, g, sim->detect.gdot[i]);
+    bool truth = instant_truth(sim, i, g, sim->detect.gdot[i]);
     eng_impulse_truth(sim, i, &truth);
     set_truth(sim, id, truth);
     if (!atom->kind.separates) continue;

@@ -135,8 +135,7 @@ static bool is_suitable(const EngSim* sim, double t_from) {
   const EngCore* core = &sim->core;
   return sim->pruning.has_bounds && sim->active.indicator_count >= FAR_LEAST &&
          !core->slide.count && !core->contact.active && !core->dwell.any &&
-         !sim->detect.extrapolates && !sim->detect.has_unilateral &&
-         !sim->options.method->literal && !sim->stepper->shared.weight &&
+         !sim->detect.extrapolates && !sim->detect.has_unilateral && !sim->stepper->shared.weight &&
          t_from == sim->stepper->trial.t0 && !isfinite(core->calendar.t_linear) &&
          !isfinite(core->calendar.t_passing) && eng_queue_next(sim) > sim->stepper->trial.t &&
          !eng_local_is_prepared(sim);

@@ -197,9 +197,6 @@ SltStatus events_create(EngSim* sim);
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
 /// Nothing has happened in the present instant.
 void events_begin(EngSim* sim);
-/// The instant at a mesh point by the printed algorithm.
-SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired)
-    __attribute__((cold));
 /// Whether anything would fire with the truths in place.
 bool eng_anything_enabled(EngSim* sim);
 

@@ -255,7 +255,6 @@ static void end_instant(EngSim* sim, bool anew, bool* changed) {
 }
 
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
-  if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->begins(sim->report.observer->user);
   sim->core.local.moved_count = 0;
   sim->active.reduced = false;

@@ -124,7 +124,6 @@ static bool is_state(const ModelMode* mode, const ModelRead* read) {
 /// (whether or not anybody has asked for it there). What was a state has its value from before.
 static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const ModelMode* from) {
   const ModelMode* mode = sim->core.mode;
-  if (sim->options.method->literal) return true;  // as it is printed
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
     for (uint32_t k = 0; k < atom->read_count; k++) {

@@ -243,11 +243,11 @@ static bool index_arrays(EngSim* sim, LocalIndex* index) {
 
 static bool mode_is_suitable(const EngSim* sim, const ModelMode* mode) {
   const NumMethod* method = sim->stepper->method;
-  return mode->shared && !mode->implicit && !method->stiff && !method->literal &&
-         mode->rhs.slices && mode->gdot.slices && mode->rhs.output_count == mode->state_count &&
-         method->adaptive && method->dense_degree <= 4 && !sim->detect.has_auxiliary &&
-         sim->model->delay_count == 0 && sim->model->automaton_count >= ENG_LOCAL_AUTOMATA &&
-         !sim->detect.has_unilateral && sim->options.detection == SLT_DETECTION_CERTIFIED;
+  return mode->shared && !mode->implicit && !method->stiff && mode->rhs.slices &&
+         mode->gdot.slices && mode->rhs.output_count == mode->state_count && method->adaptive &&
+         method->dense_degree <= 4 && !sim->detect.has_auxiliary && sim->model->delay_count == 0 &&
+         sim->model->automaton_count >= ENG_LOCAL_AUTOMATA && !sim->detect.has_unilateral &&
+         sim->options.detection == SLT_DETECTION_CERTIFIED;
 }
 
 /// The state that many equations read, if there is just one, and few relations do.

@@ -19,7 +19,7 @@ enum { FROM_SURFACES, FROM_CONTACTS, EXTRA_INDICATORS };
 SltStatus eng_exchange_begin(EngSim* sim, double accuracy) {
   EngCore* core = &sim->core;
   if (!core->started || core->failed) return SLT_ERR_ARGUMENT;
-  if (sim->history.delays || sim->options.method->literal) return SLT_ERR_UNSUPPORTED;
+  if (sim->history.delays) return SLT_ERR_UNSUPPORTED;
   core->segment.valid = false;
   core->segment.trial_pending = false;
   sim->contact.accuracy = accuracy > 0.0 ? accuracy : UNKNOWN_ACCURACY;

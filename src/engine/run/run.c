@@ -327,11 +327,6 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   if (core->segment.event || core->segment.due) eng_local_sync(sim);
   eng_warn_least(sim);
   if (core->segment.due) SLT_TRY(eng_queue_take(sim, core->t));
-  if (sim->options.method->literal) {
-    sim->detect.crossing_count = 0;
-    if (core->full_stale) eng_evaluate_full(sim, core->t);
-    return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
-  }
   if (core->segment.event || core->segment.due) {
     if (!core->segment.event) sim->detect.crossing_count = 0;
     return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
@@ -359,7 +354,7 @@ static SltStatus fail_advance(EngSim* sim, SltStatus status) {
 SltStatus eng_leave_boundaries(EngSim* sim, bool* fired) {
   sim->core.leaves = false;
   *fired = false;
-  if (sim->options.method->literal || !eng_atoms_leave(sim)) return SLT_OK;
+  if (!eng_atoms_leave(sim)) return SLT_OK;
   sim->core.segment.valid = false;
   SltStatus status = eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
   sim->core.leaves |= *fired;  // other flows may take other relations off

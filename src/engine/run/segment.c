@@ -180,11 +180,6 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
 static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
   NumStepper* stepper = sim->stepper;
   double t = stepper->t;
-  if (stepper->method->literal) {
-    // mesh points are counted from the start, whatever happens at them
-    double k = floor((t - sim->options.t_start) / sim->options.step + 0.5) + 1.0;
-    return sim->options.t_start + k * sim->options.step;
-  }
   double h = stepper->method->adaptive ? stepper->control.h_next : sim->options.step;
   if (sim->core.mode->state_count == 0) h = idle_step(sim);
   if (sim->options.h_max > 0.0) h = fmin(h, sim->options.h_max);
@@ -250,7 +245,6 @@ static bool drifts_off(EngSim* sim) {
 static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, SltStatus cause) {
   static const double aims[] = {1.0 - 1e-6, 0.98};
   attempt->failure = cause;
-  if (sim->options.method->literal) return fail_step(sim, cause);
   if (cause != SLT_ERR_STEP && eng_chords_begin(sim)) return SLT_OK;
   double bound = h * factor;
   if (cause == SLT_ERR_NOT_FINITE) {

@@ -35,16 +35,6 @@ static SltDetection pick_detection(const Model* model, const SltSimOptions* give
   return (SltDetection)i;
 }
 
-static bool has_self_loops(const Model* model) {
-  for (uint32_t i = 0; i < model->transition_count; i++) {
-    const ModelTransition* t = &model->transitions[i];
-    for (uint32_t k = 0; k < t->from_count; k++) {
-      if (t->from[k] == t->to) return true;
-    }
-  }
-  return false;
-}
-
 SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, EngOptions* out,
                               const char** what) {
   const ModelExperiment* e = &model->experiment;
@@ -87,11 +77,6 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
       {out->step >= 0.0 && isfinite(out->step), "the step must be greater than 0"},
       {!out->method || out->method->adaptive || out->step > 0.0,
        "this method has a fixed step: give it with --step, or step = ... in the experiment"},
-      {!out->method || !out->method->literal || !has_self_loops(model),
-       "the printed algorithm (method mosterman) has no transition from a state to itself: give "
-       "what happens there a state of its own, and a way back"},
-      {!out->method || !out->method->literal || model->delay_count == 0,
-       "the printed algorithm (method mosterman) knows no delays"},
   };
   for (size_t i = 0; i < SLT_COUNT(checks); i++) {
     if (checks[i].good) continue;

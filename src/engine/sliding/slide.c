@@ -221,39 +221,6 @@ SltStatus eng_slide_continue_slow(EngSim* sim, bool settled, EngSlideVerdict* ve
   return status;
 }
 
-SltStatus eng_slide_room(EngSim* sim, uint32_t rows) {
-  return side_room_rows(sim, rows);
-}
-
-SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above) {
-  EngSlide* slide = &sim->core.slide;
-  *slide = (EngSlide){.count = 1, .rows = 2, .group_count = 1};
-  memset(sim->sliding.value.of_atom, 0xff,
-         sim->model->atom_count * sizeof *sim->sliding.value.of_atom);
-  sim->sliding.value.surfaces[0] = (EngSurface){.atom = atom,
-                                                .index = eng_atom_place(sim->core.mode, atom),
-                                                .first = MODEL_NONE,
-                                                .size = 1,
-                                                .row = 1,
-                                                .order = 1};
-  value_add_relation(sim, 0, atom, true);
-  sim->sliding.motion.alpha[0] = 0.5;
-  SLT_TRY(side_room(sim, 1));
-  SLT_TRY(side_room_rows(sim, 2));
-  const uint32_t* states[] = {below, above};
-  memcpy(sim->probe.states, sim->state, states_size(sim));
-  for (uint32_t row = 0; row < 2; row++) {
-    const ModelMode* mode = NULL;
-    const Diag* failure = NULL;
-    eng_publish_states(sim, states[row]);
-    SltStatus status = eng_get_mode(sim, sim->state, &mode, &failure);
-    if (status >= 0) status = side_bind(sim, row, mode);
-    eng_publish_states(sim, sim->probe.states);
-    SLT_TRY(status);
-  }
-  return SLT_OK;
-}
-
 SltStatus eng_slide_rebind(EngSim* sim) {
   const EngSlide* slide = &sim->core.slide;
   if (slide->by_value) return eng_value_rebind(sim);

@@ -315,10 +315,6 @@ SltStatus eng_slide_restore(EngSim* sim, const EngSlide* slide, const char* in);
 bool eng_slide_reactions(EngSim* sim, double t, const double* x);
 /// What complementarity says of closed contacts and surfaces together, see joint.c.
 bool eng_slide_complementarity(EngSim* sim);
-/// Slide along the surface of one relation, between the modes with these states.
-SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above);
-/// Room for the states on so many combinations of sides.
-SltStatus eng_slide_room(EngSim* sim, uint32_t rows);
 /// What depends on which switches in the present mode; NULL where that cannot be listed.
 const EngDependency* eng_dependency(EngSim* sim);
 /// Automata that may move while the motion goes on along its surfaces, ascending.

@@ -489,11 +489,6 @@ static void describe_location(const EngSim* sim, const Record* record, SltEvent*
   event->slope = (double)NAN;
   event->type = record->kind == SLT_EVENT_TIME ? SLT_ATOM_TIME : SLT_ATOM_NONE;
   event->certified = true;
-  if (sim->options.method->literal && record->kind == SLT_EVENT_STATE) {
-    event->type = SLT_ATOM_NOEVENT;  // seen at a mesh point
-    event->certified = false;
-    return;
-  }
   if (record->crossing != MODEL_NONE) {
     const EngCrossing* crossing = &t->crossings[record->crossing];
     const ModelAtom* atom = &sim->model->atoms[sim->core.mode_before->atoms[crossing->index]];
