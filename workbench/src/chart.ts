@@ -4,7 +4,7 @@
 // drawn covers every row: where several fall into a pixel, the stretch from the lowest to the highest is drawn.
 import { make, short, shortBeside } from "./dom";
 import { Measured } from "./measured";
-import { Rows } from "./pyramid";
+import { Column, Rows } from "./pyramid";
 import { labelOf, Run } from "./session";
 import { say } from "./words";
 
@@ -79,9 +79,9 @@ function tickText(value: number, all: number[]): string {
 }
 
 /** Lowest and highest drawn in each pixel column, in units of the quantity; NaN where there is nothing. */
-export function envelope(rows: Rows, column: number, range: Range, width: number): Float64Array {
+export function envelope(rows: Rows, column: number, range: Range, width: number, log = false): Float64Array {
   const result = new Float64Array(2 * width);
-  const parts = rows.parts(range.from, range.to, width);
+  const parts = rows.parts(range.from, range.to, width, log);
   const values = rows.columns[column];
   for (let x = 0; x < width; x++) {
     values.look(parts[x], parts[x + 1]);
@@ -117,10 +117,16 @@ class Bars {
   }
 }
 
+const DECADES = 12; // that a logarithmic scale shows at most,
+const DECADES_TO_ZERO = 6; // ... and of a quantity that reaches zero: it comes as near as rounding lets it
+const BELOW = -20; // the place of what has none on a logarithmic scale: far behind the end where it goes
+
 /** From values to places from 0 to 1, and back. */
 class Scale {
   from = 0;
   to = 1;
+  isEmpty = false; // nothing of what is to be seen has a place
+  hides = false; // something has none
 
   constructor(public log = false) {}
 
@@ -129,8 +135,10 @@ class Scale {
   }
 
   place(value: number): number {
+    if (this.log && value <= 0) return BELOW;
     const from = this.count(this.from);
-    return (this.count(value) - from) / (this.count(this.to) - from);
+    const place = (this.count(value) - from) / (this.count(this.to) - from);
+    return this.log ? Math.max(place, BELOW) : place;
   }
 
   /** The same as numbers: value, or its logarithm, times `by` plus `add` lies between two places. */
@@ -146,14 +154,17 @@ class Scale {
     return this.log ? 10 ** value : value;
   }
 
-  /** Around the lowest and the highest value, with a little room. */
-  fit(low: number, high: number, room: number): void {
-    if (!(low <= high)) [low, high] = [0, 1];
+  /** Around the lowest and the highest value, with a little room; `positive`: the lowest above zero. */
+  fit(low: number, high: number, positive: () => number, room: number): void {
+    this.hides = this.log && low <= 0;
+    this.isEmpty = this.log && !(high > 0);
     if (this.log) {
-      const least = high > 0 ? high * 1e-12 : 1e-12;
-      [this.from, this.to] = [Math.max(low, least) / 1.3, Math.max(high, least) * 1.3];
+      if (this.isEmpty) high = 1;
+      const least = high * 10 ** -(this.hides ? DECADES_TO_ZERO : DECADES);
+      [this.from, this.to] = [Math.max(this.hides ? Math.min(positive(), high) : low, least) / 1.3, high * 1.3];
       return;
     }
+    if (!(low <= high)) [low, high] = [0, 1];
     // what is constant but for rounding is drawn as constant
     const size = Math.max(Math.abs(low), Math.abs(high));
     const pad = high - low > 1e-11 * size ? room * (high - low) : (size || 1) * 0.5;
@@ -169,8 +180,29 @@ class Scale {
   }
 
   ticks(about: number): number[] {
-    return this.log ? logTicks(this) : levelTicks(this, about);
+    if (this.isEmpty) return [];
+    return this.log ? logTicks(this, about) : levelTicks(this, about);
   }
+}
+
+/** Values of a column from an index up to another. */
+type Stretch = [column: Column, begin: number, end: number];
+
+/** Choose a scale around stretches of columns and single values. */
+function fitTo(scale: Scale, stretches: Stretch[], room: number, single: number[] = []): void {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const [column, begin, end] of stretches) {
+    const [l, h] = column.extremes(begin, end);
+    if (l < low) low = l;
+    if (h > high) high = h;
+  }
+  for (const value of single) {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  const positive = (): number => Math.min(...stretches.map(([column, begin, end]) => column.lowestPositive(begin, end)), ...single.filter((v) => v > 0));
+  scale.fit(low, high, positive, room);
 }
 
 /** A quantity of a run in a chart. */
@@ -218,6 +250,7 @@ export class Chart {
   private readonly labels = make("div", { class: "labels" });
   private readonly legend = make("div", { class: "legend" });
   private readonly controls = make("div", { class: "chart-controls" });
+  private readonly hidden = make("small", { hidden: true }); // some values are not shown
   names: string[];
   x: string | null = null; // null: the time
   readonly y = new Scale();
@@ -332,7 +365,9 @@ export class Chart {
       },
     }, say("log"));
     const close = make("button", { class: "mini", title: say("remove the chart"), click: () => this.removed(this) }, "×");
-    this.controls.replaceChildren(select, log, close);
+    this.hidden.textContent = say("≤ 0 not shown");
+    this.hidden.title = say("values ≤ 0 have no place on a logarithmic scale");
+    this.controls.replaceChildren(select, this.hidden, log, close);
     this.canvas.setAttribute("aria-label", `${say("chart")}: ${this.names.join(", ")}`);
   }
 
@@ -393,22 +428,12 @@ export class Chart {
   /** Choose the vertical axes so that everything in the range is seen, as far as nobody has asked for something else. */
   private fit(curves: Curve[], range: Range): void {
     for (const [axis, scale] of [[1, this.y], [2, this.y2]] as const) {
-      let low = Infinity;
-      let high = -Infinity;
-      for (const curve of curves) {
-        if (curve.scale !== scale) continue;
+      const stretches = curves.filter((curve) => curve.scale === scale).map((curve): Stretch => {
         const begin = this.x === null ? Math.max(0, curve.rows.find(range.from) - 1) : curve.rows.find(range.from);
         const end = Math.min(curve.rows.length, curve.rows.find(range.to, true) + (this.x === null ? 1 : 0));
-        const [l, h] = curve.rows.columns[curve.column].extremes(begin, end);
-        if (l < low) low = l;
-        if (h > high) high = h;
-      }
-      for (const [, value, name] of this.pointsIn(range)) {
-        if (this.scaleOf(name) !== scale) continue;
-        low = Math.min(low, value);
-        high = Math.max(high, value);
-      }
-      scale.fit(low, high, 0.06);
+        return [curve.rows.columns[curve.column], begin, end];
+      });
+      fitTo(scale, stretches, 0.06, [...this.pointsIn(range)].filter(([, , name]) => this.scaleOf(name) === scale).map(([, value]) => value));
       scale.obey(this.wish?.axes[axis]);
     }
   }
@@ -430,16 +455,13 @@ export class Chart {
       this.time();
       return;
     }
-    let low = Infinity;
-    let high = -Infinity;
+    const { from, to } = this.host.range;
+    const stretches: Stretch[] = [];
     for (const { rows, run } of curves) {
       const column = run.column(this.x);
-      if (column < 0) continue;
-      const [l, h] = rows.columns[column].extremes(rows.find(this.host.range.from), rows.find(this.host.range.to, true));
-      if (l < low) low = l;
-      if (h > high) high = h;
+      if (column >= 0) stretches.push([rows.columns[column], rows.find(from), rows.find(to, true)]);
     }
-    this.across.fit(low, high, 0.04);
+    fitTo(this.across, stretches, 0.04);
     this.across.obey(this.wish?.axes[0]);
     if (this.wish?.equal) this.equalize();
   }
@@ -500,6 +522,8 @@ export class Chart {
     if (this.x === null) this.drawMarks(context, theme, this.host.range);
     this.drawCursor(context, theme);
     this.showValues();
+    const hides = this.y.hides || (this.hasRight && this.y2.hides) || (this.x !== null && this.across.hides);
+    if (this.hidden.hidden === hides) this.hidden.hidden = !hides;
   }
 
   /** Measured values of its quantities: time, value, name. */
@@ -547,7 +571,7 @@ export class Chart {
     }
     context.textAlign = "center";
     context.textBaseline = "top";
-    const places = this.across.log ? logTicks(this.across) : ticks(this.across.from, this.across.to, this.inner / 90);
+    const places = this.across.log ? this.across.ticks(this.inner / 150) : ticks(this.across.from, this.across.to, this.inner / 90);
     for (const t of places) {
       const x = Math.round(this.px(t)) + 0.5;
       if (x < LEFT || x > right + 1) continue;
@@ -576,7 +600,7 @@ export class Chart {
     context.lineWidth = 1.6;
     context.lineJoin = "round";
     const many = end - begin > 12 * inner || (end - begin > inner && this.isWild(curve, begin, end));
-    if (many && !this.across.log) this.drawEnvelope(context, curve, range, inner);
+    if (many) this.drawEnvelope(context, curve, this.across, inner);
     else this.drawRows(context, curve, begin, end);
   }
 
@@ -629,7 +653,7 @@ export class Chart {
   /** From the lowest to the highest row of each pixel, joined to the one before. Upright rectangles on whole pixels are what canvases
    * are fastest at: a line through all of it takes fifty times as long. High ones are half transparent: other curves run behind them. */
   private drawEnvelope(context: CanvasRenderingContext2D, curve: Curve, range: Range, inner: number): void {
-    const extremes = envelope(curve.rows, curve.column, range, inner);
+    const extremes = envelope(curve.rows, curve.column, range, inner, this.across.log);
     const alpha = context.globalAlpha;
     const [body, top, bottom] = [new Bars(inner), new Bars(inner), new Bars(inner)];
     let before = { x: NaN, top: NaN, bottom: NaN };
@@ -834,7 +858,7 @@ export class Chart {
     for (const name of this.names) {
       const column = run.column(name);
       const y = column < 0 ? NaN : this.py(rows.valueAt(column, t), this.scaleOf(name));
-      if (Number.isNaN(y) || Number.isNaN(x) || x < LEFT) continue;
+      if (Number.isNaN(y) || Number.isNaN(x) || x < LEFT || y > this.height - this.foot) continue;
       context.fillStyle = theme.ground;
       context.strokeStyle = this.host.colour(name);
       context.lineWidth = 2;
@@ -1002,12 +1026,14 @@ function levelTicks(range: Range, about: number): number[] {
   return levels;
 }
 
-/** Powers of ten; between few of them 2 and 5 times these, in a range without any round steps. */
-function logTicks(range: Range): number[] {
+/** Powers of ten; between few of them 2 and 5 times these, in a range without any round steps. They stand closer than steps of equal
+ * length: what counts is that they are powers. */
+function logTicks(range: Range, about: number): number[] {
   const first = Math.floor(Math.log10(range.from));
   const last = Math.ceil(Math.log10(range.to));
-  const every = Math.max(1, Math.ceil((last - first) / 8));
-  const factors = last - first > 3 ? [1] : [1, 2, 5];
+  const most = Math.max(3, 2.5 * about);
+  const every = Math.max(1, Math.ceil((last - first) / most));
+  const factors = 3 * (last - first) > most ? [1] : [1, 2, 5];
   const result: number[] = [];
   for (let k = first; k <= last; k += every) result.push(...factors.map((f) => f * 10 ** k));
   const seen = result.filter((value) => value >= range.from && value <= range.to);

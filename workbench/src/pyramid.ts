@@ -27,6 +27,7 @@ export class Column {
   truncate(length: number): void {
     this.length = Math.min(this.length, length);
     this.completed = -1;
+    this.above?.truncate(Math.floor(this.length / BLOCK));
     let blocks = this.length;
     for (let level = 0; level < this.done.length; level++) {
       blocks = Math.floor(blocks / BLOCK);
@@ -73,6 +74,25 @@ export class Column {
     }
     this.low = low <= high ? low : NaN;
     this.high = low <= high ? high : NaN;
+  }
+
+  private above: Column | null = null; // the lowest value above zero of each whole block
+
+  /** The lowest of the values above zero from index `begin` up to, not including, `end`; Infinity where there is none. */
+  lowestPositive(begin: number, end: number): number {
+    const above = (this.above ??= new Column());
+    for (let i = BLOCK * above.length; i + BLOCK <= this.length; i += BLOCK) above.push(this.positiveOf(i, i + BLOCK));
+    const [from, to] = [Math.max(0, begin), Math.min(end, this.length)];
+    const [first, last] = [Math.ceil(from / BLOCK), Math.floor(to / BLOCK)];
+    if (first >= last) return this.positiveOf(from, to);
+    above.look(first, last);
+    return Math.min(above.low, this.positiveOf(from, first * BLOCK), this.positiveOf(last * BLOCK, to));
+  }
+
+  private positiveOf(begin: number, end: number): number {
+    let low = Infinity;
+    for (let i = begin; i < end; i++) if (this.values[i] > 0 && this.values[i] < low) low = this.values[i];
+    return low;
   }
 
   /** The largest absolute value. */
@@ -180,17 +200,18 @@ export class Rows {
     return low;
   }
 
-  private cut = { from: NaN, to: NaN, width: 0, length: 0, at: new Int32Array(0) };
+  private cut = { from: NaN, to: NaN, width: 0, log: false, length: 0, at: new Int32Array(0) };
 
-  /** The first row of each of `width` equal parts of a range, and the one behind the last part. */
-  parts(from: number, to: number, width: number): Int32Array {
+  /** The first row of each of `width` parts of a range, and the one behind the last part; `log`: parts of equal ratio instead of
+   * equal length. */
+  parts(from: number, to: number, width: number, log = false): Int32Array {
     const cut = this.cut;
-    if (cut.from === from && cut.to === to && cut.width === width && cut.length === this.length) return cut.at;
+    if (cut.from === from && cut.to === to && cut.width === width && cut.log === log && cut.length === this.length) return cut.at;
     const at = new Int32Array(width + 1);
     at[0] = this.find(from);
-    for (let x = 1; x < width; x++) at[x] = this.find(from + ((to - from) * x) / width);
+    for (let x = 1; x < width; x++) at[x] = this.find(log ? from * (to / from) ** (x / width) : from + ((to - from) * x) / width);
     at[width] = this.find(to, true);
-    this.cut = { from, to, width, length: this.length, at };
+    this.cut = { from, to, width, log, length: this.length, at };
     return at;
   }
 

@@ -185,7 +185,8 @@ const KEPT_MS = 3000; // for all runs that are made anew
 
 export class Session {
   model: Model | null = null;
-  run: Run | null = null;
+  run: Run | null = null; // the one the engine has
+  private told: Run | null = null; // the one the listener knows
   set: Values = {};
   until: number | null = null; // null: the model's
   speed = 1;
@@ -194,6 +195,7 @@ export class Session {
   private wanted: (() => Promise<void>) | null = null;
   private working = false;
   private handed = new Map<string, string>(); // files the engine has
+  private readonly waiting = new Map<string, number>(); // values for the run as it stands: the newest of each name
 
   constructor(
     readonly engine: Engine,
@@ -225,6 +227,7 @@ export class Session {
       const action = this.wanted;
       this.wanted = null;
       try {
+        await this.applyWaiting();
         await action();
       } catch (error) {
         this.playing = false;
@@ -375,6 +378,25 @@ export class Session {
     return values;
   }
 
+  private tell(run: Run): void {
+    const fresh = run !== this.told;
+    this.told = run;
+    this.listener.onRun(run, fresh);
+  }
+
+  /** Values that were changed by hand take effect, each of them, whatever was asked for after them. */
+  private async applyWaiting(): Promise<void> {
+    const run = this.run;
+    for (const [name, value] of this.waiting) {
+      this.waiting.delete(name);
+      if (!run?.live || !run.unfinished) continue;
+      const { json, numbers } = await this.engine.ask({ op: "change", name, value });
+      this.take(run, json, numbers);
+      run.constants = { ...run.constants, [name]: value };
+      this.tell(run);
+    }
+  }
+
   /** A new run: as fast as it goes to its end, or standing at its start. */
   private async begin(standing: boolean, changes: Change[] = []): Promise<void> {
     const model = this.model;
@@ -389,13 +411,13 @@ export class Session {
     run.live = standing;
     run.until = this.until;
     this.take(run, json, numbers);
-    // an old picture stays until the new one has something to show
-    if (turn !== this.turn && this.run) return;
     this.run = run;
     run.wall = performance.now() - begun;
-    this.listener.onRun(run, true);
+    // an old picture stays until the new one has something to show
+    if (turn !== this.turn && this.told) return;
+    this.tell(run);
     while (!standing && run.unfinished && turn === this.turn && !this.waits(run)) await this.more(run, { ms: SLICE }, begun);
-    if (!standing && run.live && run === this.run) this.listener.onRun(run, false);
+    if (!standing && run.live && run === this.run) this.tell(run);
   }
 
   /** Whether a run has so many events that somebody has to say that it goes on. */
@@ -411,7 +433,7 @@ export class Session {
     const { json, numbers } = await this.engine.ask({ op: "more", ...how });
     this.take(run, json, numbers);
     if (begun !== undefined) run.wall = performance.now() - begun;
-    if (run === this.run) this.listener.onRun(run, false);
+    if (run === this.run) this.tell(run);
   }
 
   /** From the start to the end. */
@@ -447,10 +469,11 @@ export class Session {
         // as fast as it goes: no time is asked for
         const to = this.speed === Infinity ? {} : { to: Math.max(from + ((performance.now() - begun) / 1000) * this.speed, run.t) };
         await this.more(run, { ms: SLICE, ...to });
+        await this.applyWaiting();
         await new Promise(requestAnimationFrame);
       }
       if (turn === this.turn) this.playing = false;
-      this.listener.onRun(run, false);
+      this.tell(run);
     });
   }
 
@@ -459,7 +482,7 @@ export class Session {
     return this.next(async () => {
       if (this.run) {
         this.run.live = this.run.unfinished;
-        this.listener.onRun(this.run, false);
+        this.tell(this.run);
       }
     });
   }
@@ -479,22 +502,24 @@ export class Session {
   back(to: number): Promise<void> {
     this.playing = false;
     return this.next(async () => {
-      const run = this.run;
-      if (!run) return;
-      const { json, numbers } = await this.engine.ask({ op: "back", to });
-      run.live = true;
-      this.take(run, json, numbers);
-      this.listener.onRun(run, false);
+      if (this.run) await this.goBack(this.run, to);
     });
+  }
+
+  private async goBack(run: Run, to: number): Promise<void> {
+    const { json, numbers } = await this.engine.ask({ op: "back", to });
+    run.live = true;
+    this.take(run, json, numbers);
+    this.tell(run);
   }
 
   /** The run stands at a time, before or behind where it is. */
   goTo(t: number): Promise<void> {
-    const run = this.run;
-    if (!run || t < run.t || !run.unfinished) return this.back(Math.min(t, run?.t ?? t));
     this.playing = false;
     return this.next(async () => {
-      const turn = this.turn;
+      const { run, turn } = this;
+      if (!run) return;
+      if (t < run.t || !run.unfinished) await this.goBack(run, Math.min(t, run.t));
       run.live = true;
       while (run.unfinished && run.t < t && turn === this.turn) await this.more(run, { ms: SLICE, to: t });
     });
@@ -504,14 +529,8 @@ export class Session {
   change(name: string, value: number): Promise<void> {
     const run = this.run;
     if (run?.live && run.unfinished) {
-      const resume = this.playing;
-      return this.next(async () => {
-        const { json, numbers } = await this.engine.ask({ op: "change", name, value });
-        this.take(run, json, numbers);
-        run.constants = { ...run.constants, [name]: value };
-        this.listener.onRun(run, false);
-        if (resume) void this.play();
-      });
+      this.waiting.set(name, value);
+      return this.playing ? Promise.resolve() : this.next(() => Promise.resolve());
     }
     this.set[name] = value;
     return this.next(async () => {
@@ -532,6 +551,6 @@ export class Session {
     const rows = new Rows(json.width - 1);
     rows.append(numbers);
     run.detail = { from, to, rows };
-    this.listener.onRun(run, false);
+    this.tell(run);
   }
 }

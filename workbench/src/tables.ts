@@ -36,6 +36,11 @@ export class Tables {
   ) {
     parent.addEventListener("keydown", (event) => this.onKey(event));
     for (const kind of ["focusin", "pointerover"]) parent.addEventListener(kind, (event) => this.showMeaning(event.target));
+    parent.addEventListener("focusin", (event) => this.showTools(event.target));
+    parent.addEventListener("focusout", (event) => {
+      if (!(event.relatedTarget instanceof Node && parent.contains(event.relatedTarget))) this.tools.replaceChildren();
+    });
+    this.tools.addEventListener("pointerdown", (event) => event.preventDefault()); // the cell keeps the cursor
   }
 
   show(path: string): void {
@@ -136,12 +141,28 @@ export class Tables {
 
   private readonly explainSoon = quiet(250, () => void this.explain());
 
-  private readonly footer = make("output", { class: "row-meaning" });
+  private readonly meaning = make("output");
+  private readonly tools = make("div", { class: "row-tools", role: "toolbar" });
+  private readonly footer = make("div", { class: "row-foot" }, this.meaning, this.tools);
+
+  /** What can be done with the row that has the cursor. It stands at the foot, where it hides no cell and is reached by a finger, too. */
+  private showTools(target: EventTarget | null): void {
+    if (!(target instanceof HTMLInputElement) || !target.dataset.key) return;
+    const [section, index] = target.dataset.key.split(":") as [SectionId, string];
+    const row = Number(index);
+    const off = target.readOnly;
+    const tool = (sign: string, words: string, keys: string, action: () => void): HTMLElement =>
+      make("button", { class: "mini", title: keys, "data-tool": words, click: action }, `${sign} ${say(words)}`);
+    const others = [tool("⧉", "copy", "Alt+D", () => this.copyRow(section, row)), tool("↑", "up", "Alt+↑", () => this.moveRow(section, row, -1)),
+      tool("↓", "down", "Alt+↓", () => this.moveRow(section, row, 1))];
+    this.tools.replaceChildren(...(off ? [] : others), tool(off ? "●" : "○", off ? "switch on" : "switch off", "Alt+O", () => this.switchRow(section, row)),
+      tool("×", "remove", "Alt+Delete", () => this.removeRow(section, row)));
+  }
 
   /** What the row under the hand or the cursor stands for, at the foot of the tables. */
   private showMeaning(target: EventTarget | null): void {
     const cell = target instanceof Element ? target.closest("tr")?.querySelector<HTMLElement>("td.meaning") : null;
-    if (cell?.textContent) this.footer.textContent = `${cell.dataset.number}:  ${cell.textContent}`;
+    if (cell?.textContent) this.meaning.textContent = `${cell.dataset.number}:  ${cell.textContent}`;
   }
 
   private async explain(): Promise<void> {
@@ -205,14 +226,8 @@ export class Tables {
   private row(table: Table, row: TableRow, index: number): HTMLElement {
     const cells = table.columns.map((column, c) => this.cell(table, row, index, c, column.id));
     const number = row.cells[table.columns.findIndex((c) => c.id === "number")]?.text ?? "";
-    const tool = (label: string, title: string, action: () => void): HTMLElement =>
-      make("button", { class: "mini", title: say(title), "aria-label": say(title), tabindex: -1, click: action }, label);
-    const tools = make("td", { class: "row-tools" },
-      tool("2×", "copy", () => this.copyRow(table.section, index)), tool("↑", "up", () => this.moveRow(table.section, index, -1)),
-      tool("↓", "down", () => this.moveRow(table.section, index, 1)),
-      tool(row.off ? "◌" : "●", "switch off", () => this.switchRow(table.section, index)), tool("×", "remove", () => this.removeRow(table.section, index)));
     const meaning = make("td", { class: "meaning", "data-number": row.off ? "" : number, title: say("stands for") }, row.off ? "" : (this.meanings.get(number) ?? ""));
-    return make("tr", { class: row.off ? "off" : "", "data-line": row.line }, ...cells, table.section === "rules" ? meaning : null, tools);
+    return make("tr", { class: row.off ? "off" : "", "data-line": row.line }, ...cells, table.section === "rules" ? meaning : null);
   }
 
   private cell(table: Table, row: TableRow, index: number, c: number, id: string): HTMLElement {

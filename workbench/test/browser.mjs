@@ -260,6 +260,61 @@ const tests = {
     await other.page.close();
   },
 
+  async all_that_is_changed_by_hand_takes_effect(bench) {
+    await bench.write("const a = 1, b = 1;\nx' = a; x(t0) = 0;  y' = b; y(t0) = 0;\nexperiment { end = 1000; }\n");
+    await bench.until((look) => look.state === "done" && look.t === 1000);
+    await bench.page.click("#live");
+    await bench.until((look) => look.playing && look.t > 0.05);
+    // faster than answers come, two at once, and the last of them just before something else is asked for
+    await bench.page.evaluate(async () => {
+      for (let i = 1; i <= 40; i++) {
+        for (const [name, value] of [["a", 20 * i], ["b", 15 * i]]) {
+          const slider = document.querySelector(`input[type=range][data-name="${name}"]`);
+          slider.value = String(value);
+          slider.dispatchEvent(new Event("input", { bubbles: true }));
+        }
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      document.getElementById("live").click();
+    });
+    const look = await bench.until((look) => !look.playing && look.constants.a === 1.6 && look.constants.b === 1.2);
+    assert.deepEqual(["a", "b"].map((name) => look.changes.findLast((c) => c.name === name).value), [1.6, 1.2]);
+    await bench.slide("a", 0.25);
+    await bench.slide("b", 0.75);
+    await bench.page.click("#next");
+    await bench.until((look) => look.constants.a === 0.5 && look.constants.b === 1.5);
+  },
+
+  async logarithmic_scales_and_zero(bench) {
+    const { page } = bench;
+    await bench.write("x' = -x; x(t0) = 1;  y = x - 0.5;  z = -x;  w = if(time > 3, 0, x);\nexperiment { end = 10; out = x, y, z; }\n");
+    await bench.until((look) => look.t === 10 && look.state === "done" && look.charts.length === 3);
+    await page.click("#variables .chip >> text=/^w$/");
+    await bench.until((look) => look.charts.length === 4);
+    for (let i = 0; i < 4; i++) await page.click(`.chart .chart-controls button[title='logarithmic scale'] >> nth=${i}`);
+    const labels = () => page.evaluate(() => {
+      const { fillText } = CanvasRenderingContext2D.prototype;
+      const said = new Map();
+      CanvasRenderingContext2D.prototype.fillText = function (...of) {
+        if (of[1] < 62) said.set(this.canvas, [...(said.get(this.canvas) ?? []), Number(of[0])]);
+        fillText.apply(this, of);
+      };
+      document.getElementById("charts").scrollTop = 0;
+      window.saltus.frame();
+      CanvasRenderingContext2D.prototype.fillText = fillText;
+      return [...document.querySelectorAll(".chart canvas")].map((c) => said.get(c) ?? []);
+    });
+    await page.setViewportSize({ width: 1280, height: 1400 });
+    const [x, y, z, w] = await labels();
+    assert.ok(Math.min(...x) >= 1e-5 && Math.min(...x) < 1e-3, x.join());
+    assert.ok(y.length > 1 && Math.min(...y) >= 1e-7, y.join());
+    assert.deepEqual(z.filter((v) => v > 0), [], "numbers of a scale on which nothing has a place");
+    assert.ok(Math.min(...w) > 0.01 && Math.max(...w) <= 1, w.join());
+    assert.deepEqual(await page.locator(".chart-controls small").evaluateAll((all) => all.map((e) => e.hidden)), [true, false, false, false]);
+    await bench.picture(`${bench.form.name}-log`);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  },
+
   async links_and_copies_take_along_what_a_model_reads(bench) {
     await bench.write('include "parts/control.lisma";\nx\' = 1; x(t0) = 0;\nexperiment { end = 0.5; }\n');
     await bench.until((look) => look.t === 0.5 && look.messages.length === 0);
@@ -326,9 +381,24 @@ const tests = {
     await page.waitForFunction(() => document.querySelectorAll("#tables td.wrong").length === 0);
     // a row can be switched off and on
     const before = (await bench.look()).text;
-    await page.hover("tr:has(input[data-key='rules:12:0'])");
-    await page.click("tr:has(input[data-key='rules:12:0']) button[title='switch off']");
+    const cells = () => page.locator("#tables td input").evaluateAll((all) => all.filter((e) => e.getBoundingClientRect().width).map((e) => {
+      const { left, top, width, height } = e.getBoundingClientRect();
+      const [x, y] = [left + width / 2, top + height / 2];
+      const box = document.getElementById("tables").getBoundingClientRect();
+      const foot = document.querySelector(".row-foot").getBoundingClientRect().top;
+      const inSight = x > box.left && x < box.right && y > box.top && y < foot;
+      return !inSight || document.elementFromPoint(x, y) === e;
+    }));
+    await page.click("input[data-key='states:2:0']");
+    assert.ok((await cells()).every(Boolean), "no cell is covered by the tools of a row");
+    await page.click("input[data-key='rules:12:1']");
+    await page.click(".row-tools [data-tool='switch off']");
     await bench.until((look) => look.text.includes("<!-- off | 13 |"));
+    await page.click(".tabs button[data-do=undo]");
+    assert.equal((await bench.look()).text, before);
+    await page.click("input[data-key='rules:12:1']");
+    await page.click(".row-tools [data-tool=copy]");
+    await bench.until((look) => look.text.split("\n").filter((l) => l.startsWith("| 13 ") || l.startsWith("| 21 ")).length === 2);
     await page.click(".tabs button[data-do=undo]");
     assert.equal((await bench.look()).text, before);
   },
@@ -1207,6 +1277,8 @@ experiment { end = 20; out = n, y; }
     assert.deepEqual(found.problems, []);
     assert.ok(found.dense > 200 && found.sparse > 100, JSON.stringify(found));
     console.log(`  1000 zooms: ${found.dense} of envelopes, ${found.sparse} of single rows, ${found.marks} marks of events`);
+    for (const i of [0, 1]) await bench.page.click(`.chart .chart-controls button[title='logarithmic scale'] >> nth=${i}`);
+    assert.deepEqual((await bench.page.evaluate(envelopes, { zooms: 150, names: ["n", "y"] })).problems, []);
   },
 
   async a_million_rows(bench) {

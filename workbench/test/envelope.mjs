@@ -73,6 +73,7 @@ for (const count of [1, 2, 17, 300, 5000, 40000]) {
     if (next() < 0.3) {
       const keep = Math.floor(rows.length * next());
       rows.columns[0].extremes(0, rows.length);
+      rows.columns[0].lowestPositive(0, rows.length);
       rows.truncate(keep);
       at = 3 * keep;
     } else {
@@ -88,6 +89,23 @@ for (const count of [1, 2, 17, 300, 5000, 40000]) {
     const width = 50 + Math.floor(900 * next());
     const column = i % 2;
     assert.deepEqual(envelope(rows, column, range, width), plain(rows, column, range, width), `${count} rows, zoom ${i}`);
+    // over the logarithm of the time: the whole of the pixels is the whole of the rows, and each is where it belongs
+    const ratio = { from: range.from || span * 1e-6, to: range.to };
+    const logarithmic = envelope(rows, column, ratio, width, true);
+    const parts = rows.parts(ratio.from, ratio.to, width, true);
+    for (let x = 0; x < width; x++) {
+      for (let r = parts[x]; r < parts[x + 1]; r++) {
+        const place = (Math.log(rows.time.values[r] / ratio.from) / Math.log(ratio.to / ratio.from)) * width;
+        assert.ok(place > x - 1e-6 && place < x + 1 + 1e-6, `${place}, not ${x}`);
+        const value = rows.columns[column].values[r];
+        assert.ok(Number.isNaN(value) || (logarithmic[2 * x] <= value && value <= logarithmic[2 * x + 1]));
+      }
+    }
+    assert.equal(parts[0], rows.find(ratio.from));
+    assert.equal(parts[width], rows.find(ratio.to, true));
+    const [begin, stop] = [rows.find(range.from), rows.find(range.to, true)];
+    const above = Array.from(rows.columns[column].values.subarray(begin, stop)).filter((v) => v > 0);
+    assert.equal(rows.columns[column].lowestPositive(begin, stop), above.reduce((a, b) => Math.min(a, b), Infinity));
   }
 }
 
@@ -115,4 +133,8 @@ const frames = 20;
 for (let f = 0; f < frames; f++) {
   for (let c = 0; c < 10; c++) envelope(large, c, { from: f * 1000, to: 999999 - f * 777 }, 1000);
 }
-console.log(`${zooms} zooms equal; ten channels of a million rows: ${((performance.now() - begun) / frames).toFixed(1)} ms a frame`);
+const each = (performance.now() - begun) / frames;
+for (let c = 0; c < 10; c++) large.columns[c].lowestPositive(0, 999999);
+const asked = performance.now();
+for (let c = 0; c < 10; c++) large.columns[c].lowestPositive(5, 999990);
+console.log(`${zooms} zooms equal; ten channels of a million rows: ${each.toFixed(1)} ms a frame, ${(performance.now() - asked).toFixed(1)} ms for the lowest above zero`);
