@@ -15,6 +15,7 @@ import {
 import { classHighlighter } from "@lezer/highlight";
 import { make } from "./dom";
 import { Engine } from "./engine";
+import { bilingual } from "./words";
 
 interface Position {
   line: number;
@@ -352,6 +353,7 @@ export class Editor {
       severity: d.severity === 1 ? "error" : d.severity === 2 ? "warning" : "info",
       source: d.code,
       message: d.message,
+      renderMessage: () => make("span", {}, ...bilingual(d.code, d.message)),
       actions: fixes.map((f) => ({ name: f.title, apply: () => this.apply(f.edits) })),
     };
   }

@@ -6,7 +6,7 @@ import { make, short } from "./dom";
 import { EventRecord, Run } from "./session";
 import { tell } from "./story";
 import { shownPath } from "./store";
-import { say } from "./words";
+import { meaningOf, say } from "./words";
 
 const HEIGHT = 24;
 const BROWSER_MAX = 30_000_000; // pixels an element can be high
@@ -185,7 +185,8 @@ export class EventList {
     const event = run?.events[this.selected];
     if (!run || !event) {
       const text = run?.failure ? shownPath(run.failure.text) : "";
-      this.explanation.replaceChildren(text ? make("pre", {}, text) : make("p", { class: "empty" }, say("Run the model to see its events.")));
+      const meaning = meaningOf(run?.failure?.code);
+      this.explanation.replaceChildren(meaning ? make("p", { class: "head" }, meaning) : "", text ? make("pre", {}, text) : make("p", { class: "empty" }, say("Run the model to see its events.")));
       this.explanation.hidden = !text && Boolean(run);
       return;
     }

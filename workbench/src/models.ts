@@ -22,8 +22,7 @@ interface Template {
   text: () => string;
 }
 
-const BALL = `// A ball that bounces.
-const g = 9.81, k = 0.8;
+const BALL = `const g = 9.81, k = 0.8;
 control k = 0:1;
 
 y' = v;    y(t0) = 10;
@@ -34,8 +33,7 @@ state bounce [y <= 0] && [v < 0] { v(t0) = -k * v; } from init, bounce;
 animate { line(-3, 0, 3, 0); circle(0, y + 0.4, 0.4); }
 experiment { end = 8; }
 `;
-const SWITCH = `// A room that is heated when it is too cold.
-const outside = 5, power = 30, low = 19, high = 21;
+const SWITCH = `const outside = 5, power = 30, low = 19, high = 21;
 
 T' = (outside - T)/10 + heat;   T(t0) = 15;
 heat(t0) = power/10;
@@ -47,8 +45,7 @@ automaton heater {
 
 experiment { end = 20; }
 `;
-const PENDULUM = `// A pendulum in Cartesian coordinates: the rod is a constraint, N its force.
-const l = 1, m = 1;
+const PENDULUM = `const l = 1, m = 1;
 
 x' = u;            x(t0) = 1;
 y' = v;            y(t0) ~ 0;
@@ -121,10 +118,10 @@ const TABLES = {
 };
 
 const TEMPLATES: Template[] = [
-  { name: "New model", file: "model.lisma", text: () => BALL },
+  { name: "New model", file: "model.lisma", text: () => `// ${say("A ball that bounces.")}\n${BALL}` },
   { name: "New rule tables", file: "model.rules.md", text: () => TABLES[getLanguage()] },
-  { name: "Automaton", file: "switch.lisma", text: () => SWITCH },
-  { name: "Constraint", file: "pendulum.lisma", text: () => PENDULUM },
+  { name: "Automaton", file: "switch.lisma", text: () => `// ${say("A room that is heated when it is too cold.")}\n${SWITCH}` },
+  { name: "Constraint", file: "pendulum.lisma", text: () => `// ${say("A pendulum in Cartesian coordinates: the rod is a constraint, N its force.")}\n${PENDULUM}` },
   { name: "Empty", file: "model.lisma", text: () => EMPTY },
 ];
 

@@ -5,6 +5,7 @@
 import { ServedEngine } from "./engine";
 import { Form, fromBytes, toBytes } from "./form";
 import { lasting } from "./memory";
+import { aboutModel } from "./words";
 
 declare const GALLERY: Record<string, string>; // put there by build.mjs: path and text
 declare const SUBJECTS: Record<string, { subject: string; what?: string }>; // of models of the gallery
@@ -176,7 +177,7 @@ export class Store {
       if (isModel(path)) entries.push({ path: GIVEN_FOLDER + path, place: "folder", title: titleOf(text) });
     }
     for (const [path, text] of Object.entries(GALLERY)) {
-      if (isModel(path)) entries.push({ path: GALLERY_FOLDER + path, place: "gallery", title: SUBJECTS[path]?.what ?? titleOf(text), subject: SUBJECTS[path]?.subject });
+      if (isModel(path)) entries.push({ path: GALLERY_FOLDER + path, place: "gallery", title: aboutModel(path, SUBJECTS[path]?.what ?? titleOf(text)), subject: SUBJECTS[path]?.subject });
     }
     return { entries, left };
   }

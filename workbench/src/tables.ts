@@ -6,7 +6,7 @@ import { byId, make, quiet } from "./dom";
 import { Editor } from "./editor";
 import { Engine } from "./engine";
 import { Cell, cellText, columnTitle, freshColumns, readTables, SectionId, sectionTitle, Table, TableRow } from "./markdown";
-import { getLanguage, say } from "./words";
+import { bilingual, getLanguage, say } from "./words";
 
 declare const PROCEDURES: { name: string; russian: string; formula: string; arguments: string; picture: string }[];
 
@@ -245,7 +245,8 @@ export class Tables {
     input.addEventListener("change", () => this.write(table.section, index, c, input.value));
     const wrong = cell ? this.editor.diagnostics.find((d) => d.from < cell.to + 1 && d.to > cell.from - 1 && !(d.from <= row.from && d.to >= row.to)) : undefined;
     const whole = this.editor.diagnostics.find((d) => d.from >= row.from && d.from <= row.to && d.to >= row.to - 1 && c === 0);
-    const message = (wrong ?? whole)?.message;
+    const bad = wrong ?? whole;
+    const message = bad && bilingual(bad.source, bad.message).join("");
     const number = NUMBERS.has(id) && !(table.section === "settings");
     return make("td", { class: [message ? "wrong" : "", number ? "number" : ""].join(" ").trim(), title: message ?? null }, input);
   }

@@ -3,7 +3,7 @@
 // The bar above everything: what runs the model, what is done with it, and in what state the run is.
 import { byId, make, short } from "./dom";
 import { Run, Session } from "./session";
-import { count, getLanguage, say } from "./words";
+import { count, getLanguage, meaningOf, say } from "./words";
 
 /** Buttons by their names. */
 export interface Actions {
@@ -117,7 +117,7 @@ export class Toolbar {
     const parts = [say(state), count(seen, "event")]; // the time stands beside it
     if (!run.unfinished && !run.live) parts.push(`${run.wall < 10 ? run.wall.toFixed(1) : Math.round(run.wall)} ms`);
     const why = /error\[\w+\]: (.*)/.exec(run.failure?.text ?? ""); // its first sentence; all of it stands beside the events
-    if (why) parts.push(why[1]);
+    if (why) parts.push(meaningOf(run.failure?.code) || why[1]);
     this.tell(parts.join(" · "), run.state === "failed", why ? why[1] : "");
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The page in English and Russian. A text in English is the key of its translation.
+import { CODES, GALLERY } from "./russian";
 
 const russian: Record<string, string> = {
   Run: "Пуск",
@@ -12,6 +13,10 @@ const russian: Record<string, string> = {
   until: "до",
   speed: "скорость",
   Models: "Модели",
+  write: "написать",
+  "A ball that bounces.": "Мяч, который прыгает.",
+  "A room that is heated when it is too cold.": "Комнату греют, когда в ней холодно.",
+  "A pendulum in Cartesian coordinates: the rod is a constraint, N its force.": "Маятник в декартовых координатах: стержень — связь, N — её сила.",
   Gallery: "Галерея",
   Folder: "Папка",
   "My models": "Мои модели",
@@ -351,6 +356,22 @@ export function getLanguage(): "en" | "ru" {
 /** A text of the page in the user's language. */
 export function say(text: string): string {
   return language === "ru" ? (russian[text] ?? text) : text;
+}
+
+/** What the code of a message means, where the message itself is not in the user's language; or "". */
+export function meaningOf(code: string | undefined): string {
+  return language === "ru" && code ? (CODES[code] ?? "") : "";
+}
+
+/** A message behind what its code means in the page's language, where that is another one. */
+export function bilingual(code: string | undefined, message: string): string[] {
+  const meaning = meaningOf(code);
+  return meaning ? [`${meaning}: `, message] : [message];
+}
+
+/** What a model of the gallery is about. */
+export function aboutModel(path: string, english: string): string {
+  return language === "ru" ? (GALLERY[path] ?? english) : english;
 }
 
 /** A number of things: 1 event, 2 события, 5 событий. */

@@ -494,6 +494,7 @@ export class Workbench extends Desk {
     this.events.name();
     for (const chart of this.charts) chart.describe();
     this.tables.update(true);
+    showMessages(this.editor, () => this.setView("text"));
     if (this.run) {
       this.parameters.clear();
       this.parameters.show(this.run.model, this.run);

@@ -1114,6 +1114,25 @@ experiment { end = 3; }
       }
       await page.click("#theme");
     }
+    // models of the gallery, and what a message is about
+    await page.click("#models-button");
+    await page.waitForSelector("#models .item small");
+    const foreign = (selector) => page.locator(selector).evaluateAll((all) => all.map((e) => e.textContent.trim()).filter((t) => !/[а-яё]/i.test(t)));
+    assert.deepEqual(await foreign("#models .item small, #models h3, #models .head button"), []);
+    await page.fill("#models input", "маятник");
+    await page.waitForSelector("#models .item >> text=pendulum.lisma");
+    await page.keyboard.press("Escape");
+    await bench.write("x' = lenght; const length = 2; x(t0) = 0;\n");
+    await page.waitForSelector("#messages button");
+    assert.match(await page.textContent("#messages button >> nth=0"), /имя нигде не объявлено.*lenght/);
+    assert.match(await page.textContent("#messages .fix"), /написать 'length'/);
+    await bench.write("x' = 1/(1 - time); x(t0) = 0;\nexperiment { end = 3; }\n");
+    await bench.until((look) => look.state === "failed");
+    assert.match(await page.textContent("#status"), /прервана ошибкой.*шаг стал меньше/);
+    await page.click("#models-button");
+    await page.click("#models >> text=Новая модель");
+    await page.keyboard.press("Enter");
+    assert.match((await bench.until((look) => look.path === "model.lisma" && look.state === "done")).text, /Мяч, который прыгает/);
     await page.click("#help");
     // all of the page's own words are Russian; names, code and keys are not words
     const english = await page.evaluate(() => [...document.querySelectorAll("dialog p, dialog td:last-child, #tools button, #run-controls button, #parameters header, .tabs button")]
