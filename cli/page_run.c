@@ -117,8 +117,15 @@ static void on_warning(void* user, const SltDiagnostic* d) {
   PageRun* run = user;
   if (run->warning_count++ > 100) return;
   bool any = run->warnings.length > 0;
-  page_separate(&run->warnings, &any);
-  text_put_json(&run->warnings, d->rendered, strlen(d->rendered));
+  Text* out = &run->warnings;
+  page_separate(out, &any);
+  text_put_format(out, "{\"code\":\"%s\",\"line\":%u,\"file\":", d->code, d->line);
+  text_put_json(out, d->file ? d->file : "", d->file ? strlen(d->file) : 0);
+  text_put_format(out, ",\"text\":");
+  text_put_json(out, d->message, strlen(d->message));
+  text_put_format(out, ",\"hint\":");
+  text_put_json(out, d->hint ? d->hint : "", d->hint ? strlen(d->hint) : 0);
+  text_put_format(out, "}");
 }
 
 /// Between steps: whether the slice is over. Every slice makes a step.

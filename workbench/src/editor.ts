@@ -222,6 +222,11 @@ export class Editor {
     return this.view.state.doc.toString();
   }
 
+  /** Whether it shows this file. */
+  isOpen(path: string): boolean {
+    return path === this.path;
+  }
+
   /** Another model: its own history. */
   open(path: string, text: string): void {
     this.path = path;

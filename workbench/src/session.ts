@@ -77,6 +77,15 @@ export interface Change {
   value: number;
 }
 
+/** What a run finds strange. */
+export interface Warning {
+  code: string;
+  file: string;
+  line: number; // of the file
+  text: string;
+  hint: string;
+}
+
 /** What one relation or variable has cost, in steps. */
 export interface Cost {
   name: string;
@@ -98,7 +107,7 @@ export class Run {
   end = 0;
   constants: Values = {};
   changes: Change[] = [];
-  warnings: string[] = [];
+  warnings: Warning[] = [];
   failure: { code: string; line: number; text: string } | null = null;
   statistics: Record<string, number | string> = {};
   relations: Cost[] = []; // that were followed most
@@ -153,7 +162,7 @@ interface RunAnswer {
   width: number;
   events: EventRecord[];
   story: string;
-  warnings: string[];
+  warnings: Warning[];
   statistics: Record<string, number | string>;
   relations?: Cost[];
   limits?: Cost[];
@@ -363,7 +372,7 @@ export class Session {
     run.statistics = answer.statistics;
     run.relations = answer.relations ?? run.relations;
     run.limits = answer.limits ?? run.limits;
-    run.warnings.push(...answer.warnings);
+    run.warnings.push(...answer.warnings.filter((w) => !run.warnings.some((known) => known.code === w.code && known.text === w.text))); // it may come this way again
     if (answer.constants) run.constants = { ...this.controlled(run), ...answer.constants };
     if (answer.failure) run.failure = answer.failure;
   }

@@ -336,6 +336,7 @@ const russian: Record<string, string> = {
 const counted: Record<string, [string, [string, string, string]]> = {
   event: ["events", ["событие", "события", "событий"]],
   row: ["rows", ["строка", "строки", "строк"]],
+  warning: ["warnings", ["предупреждение", "предупреждения", "предупреждений"]],
   mistake: ["mistakes", ["ошибка", "ошибки", "ошибок"]],
   run: ["runs", ["прогон", "прогона", "прогонов"]],
   value: ["values", ["значение", "значения", "значений"]],

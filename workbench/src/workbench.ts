@@ -19,7 +19,7 @@ import { Manual } from "./manual";
 import { lasting } from "./memory";
 import { showMessages } from "./messages";
 import { ModelMenu } from "./models";
-import { Model } from "./session";
+import { Model, Warning } from "./session";
 import { listenToSplitter } from "./splitter";
 import { firstGiven, folderOf, GALLERY_FOLDER, shownPath, Store } from "./store";
 import { Tables } from "./tables";
@@ -202,8 +202,17 @@ export class Workbench extends Desk {
     this.showStatus();
   }
 
+  private warnings: Warning[] = []; // of the run, as they are shown
+
+  private showMessages(): void {
+    this.warnings = [...(this.run?.warnings ?? [])];
+    showMessages(this.editor, this.warnings, () => this.setView("text"));
+  }
+
   protected showStatus(): void {
     this.toolbar.update();
+    const warnings = this.run?.warnings ?? [];
+    if (this.warnings.length !== warnings.length || this.warnings.some((w, i) => w !== warnings[i])) this.showMessages();
     const errors = this.editor.diagnostics.filter((d) => d.severity === "error").length;
     if (errors) this.toolbar.tell(`${say("not run")}: ${count(errors, "mistake")}`, true);
     else if (this.engine.busy > PATIENCE) this.toolbar.tellBusy(this.engine.busy, () => void this.engine.end());
@@ -231,7 +240,7 @@ export class Workbench extends Desk {
 
   /** The language server has looked at the newest text. */
   private onMessages(): void {
-    showMessages(this.editor, () => this.setView("text"));
+    this.showMessages();
     this.tables.update();
     // what is shown is the run of an older text
     document.body.toggleAttribute("data-stale", this.run !== null && this.editor.diagnostics.some((d) => d.severity === "error"));
@@ -494,7 +503,7 @@ export class Workbench extends Desk {
     this.events.name();
     for (const chart of this.charts) chart.describe();
     this.tables.update(true);
-    showMessages(this.editor, () => this.setView("text"));
+    this.showMessages();
     if (this.run) {
       this.parameters.clear();
       this.parameters.show(this.run.model, this.run);

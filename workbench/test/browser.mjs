@@ -875,6 +875,14 @@ experiment { end = 3; }
     await bench.until((look) => look.state === "failed");
     assert.match(await page.textContent("#status"), /failed.*step size/);
     assert.match(await page.textContent(".event-list"), /The run has no events/);
+    // what a run warns of is told as well, with its place
+    await bench.write("const k = 1.2;\ny' = v; y(t0) = 1; v' = -9.81; v(t0) = 0;\nstate b [y <= 0 and v < 0] { set v = -k*v; } from init, b;\nenergy = v^2/2 + 9.81*y;\nexperiment { end = 2; }\n");
+    await page.waitForSelector("#messages .warning:has-text('creates energy')");
+    assert.match(await page.textContent("#messages .warning"), /^line 4 · W0826 at t = 0\.451524 an event creates energy/);
+    assert.match(await page.textContent("#status"), /1 warning/);
+    await bench.slide("k", 0.4);
+    await bench.until((look) => look.constants.k === 0.96 && look.state === "done");
+    assert.equal(await page.locator("#messages button").count(), 0);
     await bench.write("n(t0) = 0; every 1e-6 { set n = n + 1; }\nexperiment { end = 100; }\n");
     await bench.until((look) => look.state === "running" && look.events.length > 10);
     await page.evaluate(() => window.saltus.waitAt(100));
