@@ -352,23 +352,17 @@ static void write_kept(FILE* out, const ReportText* text) {
   }
 }
 
-/// The charts to begin with, as the picture has them.
-static void write_charts(FILE* out, const Report* report) {
-  ReportText plan = {0};
-  SltWriter writer = {file_write, text_open(&plan) ? plan.file : NULL};
-  bool good = plan.file && slt_figure_write(report->figure, SLT_PLOT_JSON, false, writer) >= 0;
-  fputs(",\"figure\":", out);
-  if (good) {
-    fflush(plan.file);
-    write_kept(out, &plan);
-  } else {
-    fputs("null", out);
-  }
-  text_clear(&plan);
+/// The charts to begin with, as the picture has them; nothing where there is nothing to draw.
+static void plan_charts(const Report* report, ReportText* plan) {
+  SltWriter writer = {file_write, text_open(plan) ? plan->file : NULL};
+  bool good = plan->file && slt_figure_write(report->figure, SLT_PLOT_JSON, false, writer) >= 0;
+  if (good) fflush(plan->file);
+  if (!good) text_clear(plan);
 }
 
-static void write_data(FILE* out, const Report* report, const RunSummary* summary,
-                       const SltTable* table) {
+static void write_data(FILE* out, const Report* report, const ReportText* charts,
+                       const ReportRun* run) {
+  const SltTable* table = run->table;
   uint32_t rows = slt_table_row_count(table);
   bool* texts = calloc(slt_table_column_count(table) + 1, sizeof *texts);
   if (!texts || rows < 2) {
@@ -378,14 +372,15 @@ static void write_data(FILE* out, const Report* report, const RunSummary* summar
   for (uint32_t i = 1; i < slt_table_column_count(table); i++)
     texts[i] = is_text(table, i);
   fputs("<script type=\"application/json\" id=\"data\">{\"name\":", out);
-  write_json(out, summary->model);
+  write_json(out, run->summary->model);
   fprintf(out, ",\"start\":%.17g,\"end\":%.17g,\"timeUnit\":", slt_table_value(table, 0, 0),
           slt_table_value(table, rows - 1, 0));
   write_json(out, slt_table_column_unit(table, 0));
   fputs(",\"time\":", out);
   write_column(out, table, 0);
   write_columns(out, table, texts);
-  write_charts(out, report);
+  fputs(",\"figure\":", out);
+  write_kept(out, charts->size ? charts : &(ReportText){.data = "null", .size = 4});
   fputs(",\"events\":[", out);
   write_kept(out, &report->records);
   fputs("],\"story\":", out);
@@ -399,8 +394,10 @@ static void write_data(FILE* out, const Report* report, const RunSummary* summar
 
 // ---- the page -----------------------------------------------------------------------------------
 
+/// The picture for paper, and for browsers without scripts: both are light.
 static void write_picture(FILE* out, const Report* report) {
   ReportText svg = {0};
+  if (report->figure) slt_figure_set(report->figure, "theme", "light");
   if (text_open(&svg) && slt_figure_write(report->figure, SLT_PLOT_SVG, false,
                                           (SltWriter){file_write, svg.file}) >= 0) {
     fflush(svg.file);
@@ -446,7 +443,6 @@ static void write_graph(FILE* out, const Report* report) {
 typedef struct Constants {
   FILE* out;
   SltSim* sim;
-  uint32_t count;
 } Constants;
 
 /// A constant of the model with its value in this run.
@@ -455,7 +451,6 @@ static SltStatus write_constant(void* user, const SltName* name) {
   if (name->quantity.kind != SLT_KIND_CONSTANT) return SLT_OK;
   char text[32];
   double value = slt_sim_get(constants->sim, name->quantity);
-  if (constants->count++ == 0) fputs("<table>\n", constants->out);
   fputs("<tr><td>", constants->out);
   escape_text(constants->out, name->name);
   fprintf(constants->out, "</td><td class=\"v\">%s</td></tr>\n", cli_number_text(value, text));
@@ -497,11 +492,9 @@ static void write_settings(FILE* out, const ReportRun* run) {
   if ((size_t)sim->detection < sizeof detections / sizeof *detections) {
     fprintf(out, "<tr><td>detection</td><td>%s</td></tr>\n", detections[sim->detection]);
   }
-  fputs("</table>\n", out);
   Constants constants = {.out = out, .sim = run->summary->sim};
   slt_model_names(run->model, write_constant, &constants);
-  if (constants.count) fputs("</table>\n", out);
-  fputs("</div>\n", out);
+  fputs("</table></div>\n", out);
 }
 
 static SltStatus explain(const ReportRun* run, SltWriter writer) {
@@ -596,6 +589,8 @@ static void write_page(FILE* out, Report* report, const ReportRun* run) {
   fflush(report->records.file);
   fflush(report->story.file);
   fflush(report->warnings.file);
+  ReportText charts = {0};
+  plan_charts(report, &charts);
   write_head(out, run);
   write_picture(out, report);
   write_summary(out, report, run);
@@ -604,7 +599,8 @@ static void write_page(FILE* out, Report* report, const ReportRun* run) {
   write_settings(out, run);
   write_structure(out, run);
   write_model(out, run->source);
-  write_data(out, report, run->summary, run->table);
+  write_data(out, report, &charts, run);
+  text_clear(&charts);
   fputs("</body>\n</html>\n", out);
 }
 

@@ -43,6 +43,19 @@ static Str negated_text(Str text) {
   return (Str){text.data + prefix.length, text.length - prefix.length - 1};
 }
 
+/// What a contact or a friction waits for, without what only tells an impact from the last one.
+static Str element_text(const Model* model, const ModelTransition* transition, Arena* arena) {
+  TextBuffer text = {.arena = arena};
+  for (uint32_t i = 0; i < transition->guard.atom_count; i++) {
+    const ModelAtom* atom = &model->atoms[transition->guard.atoms[i]];
+    if (atom->type == MODEL_ATOM_NOEVENT) continue;
+    if (text.length) text_append_c(&text, " and ");
+    text_append(&text, graph_words(atom->written->text, arena));
+  }
+  if (transition->zeno) text_append_c(&text, " where impacts accumulate");
+  return text_str(&text);
+}
+
 /// A guard that stands nowhere in the text.
 static Str guard_text(const Model* model, const ModelGuard* guard, Arena* arena) {
   TextBuffer text = {.arena = arena};
@@ -57,6 +70,16 @@ static Str guard_text(const Model* model, const ModelGuard* guard, Arena* arena)
     text_append(&text, graph_words(none ? negated_text(written) : written, arena));
   }
   return text_str(&text);
+}
+
+static Str transition_text(const Model* model, const ModelTransition* transition, Arena* arena) {
+  const ModelGuard* guard = &transition->guard;
+  if (guard->atom_count == 0 && !guard->has_mode_test && !transition->zeno)
+    return STR_LIT("at once");
+  if (transition->made) return element_text(model, transition, arena);
+  Str text = graph_words(source_text(model, transition->span, arena), arena);
+  if (text.length == 0) text = guard_text(model, guard, arena);
+  return transition->negated ? str_format(arena, "not %.*s", STR_ARGS(text)) : text;
 }
 
 /// "sets v, n": targets of the actions of a transition and of the state it leads to.
@@ -92,11 +115,7 @@ static void add_transitions(SltGraph* g, uint32_t automaton, GraphAutomaton* out
     const ModelState* to = &model->automata[automaton].states[transition->to];
     uint32_t begin[] = {to->action_begin, transition->action_begin};
     uint32_t count[] = {to->action_count, transition->action_count};
-    bool written = transition->guard.term.shape != NULL;
-    Str guard = written ? source_text(model, transition->span, &g->arena) : STR_LIT("always");
-    guard = graph_words(guard, &g->arena);
-    if (guard.length == 0) guard = guard_text(model, &transition->guard, &g->arena);
-    if (transition->negated) guard = str_format(&g->arena, "not %.*s", STR_ARGS(guard));
+    Str guard = transition_text(model, transition, &g->arena);
     for (uint32_t i = 0; i < transition->from_count; i++) {
       out->arrows[out->arrow_count++] =
           (GraphArrow){.from = transition->from[i],

@@ -99,7 +99,8 @@ static const Field transitions_fields[] = {
     TERM(IrTransition, guard),        EXACT(IrTransition, zeno),
     EXACT(IrTransition, instead),     EXACT(IrTransition, by_lot),
     FREE(IrTransition, action_begin), FREE(IrTransition, action_count),
-    EXACT(IrTransition, negated),     EXACT(IrTransition, span),
+    EXACT(IrTransition, negated),     EXACT(IrTransition, made),
+    EXACT(IrTransition, span),
 };
 static const Field from_states_fields[] = {{0, sizeof(uint32_t), FIELD_FREE}};
 static const Field actions_fields[] = {

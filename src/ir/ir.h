@@ -305,6 +305,7 @@ typedef struct IrTransition {
   bool instead;                         // ... in place of the last of them
   bool by_lot;                          // among those enabled with it that are so, one is drawn
   bool negated;                         // the guard is the negation of what its span says
+  bool made;                            // by an element: only its relations have words for it
   uint32_t action_begin, action_count;  // actions of this transition besides the entry actions
   Span span;                            // the guard, or the state's head when it has none
 } IrTransition;

@@ -321,6 +321,7 @@ typedef struct AstState {
   AstExpr* priority;  // NULL when there is none
   bool by_lot;        // `priority random`
   AstName* like;      // NULL when there is none
+  bool made;          // of an element
   bool zeno;          // entered in place of the last event of an accumulation (elements only)
   bool pulse;         // entered by pulses of the level of a friction (elements only)
   bool has_body;

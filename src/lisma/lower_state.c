@@ -169,6 +169,7 @@ static void lower_transition(Lower* l, const AstState* declaration, uint32_t at)
   StateInfo* state = &l->automata.states.data[at];
   IrTransition transition = {.automaton = state->automaton,
                              .to = state->index,
+                             .made = declaration->made,
                              .span = declaration->guard ? declaration->guard->span
                                                         : declaration->name.span};
   l->terms.zeno_operand = declaration->guard ? zeno_operand(l, declaration->guard) : NULL;

@@ -177,6 +177,7 @@ static AstState* push_state(const Maker* m, const char* name, AstExpr* guard, co
   AstState* state = ARENA_NEW(m->p->arena, AstState);
   state->name = make_word(m, name);
   state->guard = guard;
+  state->made = true;
   state->has_body = body != NULL;
   if (body) state->body = *body;
   state->from.data = ARENA_NEW(m->p->arena, AstName);

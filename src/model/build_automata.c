@@ -176,6 +176,7 @@ static void build_transitions(ModelBuild* build) {
                                        .instead = t->instead,
                                        .by_lot = t->by_lot,
                                        .negated = t->negated,
+                                       .made = t->made,
                                        .action_begin = t->action_begin,
                                        .action_count = t->action_count,
                                        .line = build_line(build, t->span),

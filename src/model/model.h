@@ -969,6 +969,7 @@ typedef struct ModelTransition {
   bool instead;                         // ... in place of the last of them
   bool by_lot;                          // among those enabled with it that are so, one is drawn
   bool negated;                         // the guard is the negation of what its span says
+  bool made;                            // by an element: only its relations have words for it
   uint32_t action_begin, action_count;  // besides the entry actions of the target
   uint32_t line;
   Span span;

@@ -42,6 +42,18 @@ class Graph(cli_case.CliCase):
         for text in ("after:2", "x > 1", "after 0.5", "not x > 1"):
             self.assertIn(text, texts)
 
+    def test_contact(self):
+        """What a contact waits for is a relation, not the bare gap or force; a state without a guard is entered at once."""
+        self.write("m.lisma", "y' = v; y(t0) = 1; v' = -9.81 + N; v(t0) = 0;\n"
+                   "contact floor { gap = y; velocity = v; force = N; restitution = 0.8; }\nexperiment { end = 1; }\n")
+        texts = self.texts(self.draw("m.lisma", "--run"))
+        for text in ("velocity < 0 and gap ≤ 0", "force < 0", "at once"):
+            self.assertIn(text, texts)
+        for text in ("y", "N", "restitution*velocity ≤ rest"):
+            self.assertNotIn(text, texts)
+        self.assertIn("floor: free -> hit, because velocity < 0 and gap <= 0 now",
+                      self.good("explain", "m.lisma", "--run", "-q").out)
+
     def test_graphviz(self):
         self.good("explain", "ball.lisma", "--run", "--graph", "g.dot")
         dot = self.read("g.dot")

@@ -10,7 +10,8 @@ import sys
 SOURCE = pathlib.Path(os.environ.get("SALTUS_SOURCE") or pathlib.Path(__file__).parents[2]) / "workbench/src"
 TEXT = r'"((?:[^"\\]|\\.)+)"'
 
-words = (SOURCE / "words.ts").read_text(encoding="utf-8").split("let language")[0]
+words = (SOURCE / "russian.ts").read_text(encoding="utf-8").split("const WORDS")[1]
+words += (SOURCE / "words.ts").read_text(encoding="utf-8").split("/** Texts of the page")[0]
 known = {a or b for a, b in re.findall(r'^  (?:"([^"]+)"|(\w+)):', words, re.M)}
 code = "\n".join(p.read_text(encoding="utf-8") for p in sorted(SOURCE.glob("*.ts")) if p.name not in ("words.ts", "russian.ts"))
 asked = set(re.findall(r"\bsay\(\s*" + TEXT, code))
@@ -29,7 +30,7 @@ problems = [f"no Russian for: {text}" for text in sorted(asked - known)]
 # a translation may also be asked for by a name: say(name)
 problems += [f"nobody says: {text}" for text in sorted(known) if f'"{text}"' not in code and not re.search(rf"\b{re.escape(text)}\b", code)]
 
-russian = (SOURCE / "russian.ts").read_text(encoding="utf-8").split("export const CODES")
+russian = re.split("const CODES|const WORDS", (SOURCE / "russian.ts").read_text(encoding="utf-8"))
 models = SOURCE.parents[1] / "models"
 paths = {p.relative_to(models).as_posix() for p in models.rglob("*") if p.name.endswith((".lisma", ".rules.md"))}
 codes = set(re.findall(r"^X\((\w+)", (SOURCE.parents[1] / "src/base/diag_codes.def").read_text(encoding="utf-8"), re.M))

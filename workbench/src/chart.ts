@@ -13,6 +13,9 @@ const RIGHT = 14;
 const TOP = 8;
 const BOTTOM = 24; // with the texts of the marks
 const NAMED = 39; // ... and the name of the axis below them
+const STANDS_STILL = 200; // ms without a change
+const IN_A_HURRY = 60_000; // rows that are drawn at most while a picture is moved
+const STRETCH = 128; // rows that are drawn in one piece then
 
 export interface Range {
   from: number;
@@ -502,6 +505,7 @@ export class Chart {
     this.foot = labels && this.nameAcross() ? NAMED : BOTTOM;
     this.fit(curves, this.host.range);
     this.fitAcross(curves);
+    if (this.x !== null) this.noticeMotion();
     this.drawAxes(context, theme, labels);
     context.save();
     context.beginPath();
@@ -702,37 +706,41 @@ export class Chart {
     context.strokeStyle = curve.colour;
     context.lineWidth = 1.4;
     context.beginPath();
-    let drawn = false;
-    let lastX = NaN;
-    let lastY = NaN;
-    let pieces = 0;
     if (end - begin > 20_000 && this.drawShades(context, xs, ys, curve, begin, end)) return;
     const taken = end - begin > 20_000 ? new Uint8Array(this.width * this.height) : null;
-    for (let i = begin; i < end; i++) {
-      const x = this.px(xs[i]);
-      const y = this.py(ys[i], curve.scale);
-      if (!Number.isFinite(x) || !Number.isFinite(y)) {
-        drawn = false;
-        continue;
-      }
-      const jumped = drawn && time[i] === time[i - 1];
-      if (drawn && !jumped && Math.abs(x - lastX) < 0.5 && Math.abs(y - lastY) < 0.5) continue;
-      const pixel = Math.floor(y) * this.width + Math.floor(x);
-      const known = taken !== null && taken[pixel] > 0 && Math.hypot(x - lastX, y - lastY) < 8;
-      if (taken) taken[pixel] = 1;
-      if (drawn && !jumped && !known) {
-        context.lineTo(x, y);
-        if (++pieces % 400 === 0) {
-          context.stroke();
-          context.beginPath();
+    const across = this.across.line(LEFT, LEFT + this.inner);
+    const up = curve.scale.line(this.height - this.foot, TOP);
+    let pieces = 0;
+    for (const [first, behind] of this.stretches(begin, end)) {
+      let drawn = false;
+      let lastX = NaN;
+      let lastY = NaN;
+      for (let i = first; i < behind; i++) {
+        const x = (across.log ? Math.log10(xs[i]) : xs[i]) * across.by + across.add;
+        const y = (up.log ? Math.log10(ys[i]) : ys[i]) * up.by + up.add;
+        if (!Number.isFinite(x) || !Number.isFinite(y)) {
+          drawn = false;
+          continue;
+        }
+        const jumped = drawn && time[i] === time[i - 1];
+        if (drawn && !jumped && Math.abs(x - lastX) < 0.5 && Math.abs(y - lastY) < 0.5) continue;
+        const pixel = Math.floor(y) * this.width + Math.floor(x);
+        const known = taken !== null && taken[pixel] > 0 && Math.hypot(x - lastX, y - lastY) < 8;
+        if (taken) taken[pixel] = 1;
+        if (drawn && !jumped && !known) {
+          context.lineTo(x, y);
+          if (++pieces % 400 === 0) {
+            context.stroke();
+            context.beginPath();
+            context.moveTo(x, y);
+          }
+        } else {
           context.moveTo(x, y);
         }
-      } else {
-        context.moveTo(x, y);
+        drawn = true;
+        lastX = x;
+        lastY = y;
       }
-      drawn = true;
-      lastX = x;
-      lastY = y;
     }
     context.stroke();
   }
@@ -744,10 +752,11 @@ export class Chart {
   private drawShades(context: CanvasRenderingContext2D, xs: Float64Array, ys: Float64Array, curve: Curve, begin: number, end: number): boolean {
     const { across, width, height } = this;
     const key = [begin, end, curve.column, this.x, curve.colour, width, height, across.from, across.to, across.log,
-      curve.scale.from, curve.scale.to, curve.scale.log].join();
+      curve.scale.from, curve.scale.to, curve.scale.log, this.moved.hurry].join();
     if (key !== this.shades.key) {
       const weight = this.weigh(xs, ys, curve, begin, end);
-      this.shades = { key, sheet: isSolid(weight, width, height) ? shade(weight, width, height, curve.colour) : null };
+      const solid = (this.moved.hurry && this.shades.sheet !== null) || isSolid(weight, width, height);
+      this.shades = { key, sheet: solid ? shade(weight, width, height, curve.colour) : null };
     }
     if (this.shades.sheet) context.drawImage(this.shades.sheet, 0, 0);
     return this.shades.sheet !== null;
@@ -761,22 +770,48 @@ export class Chart {
     const right = LEFT + this.inner;
     const across = this.across.line(LEFT, right);
     const up = curve.scale.line(this.height - this.foot, TOP);
-    let fromX = NaN;
-    let fromY = NaN;
-    for (let i = begin; i < end; i++) {
-      const x = (across.log ? Math.log10(xs[i]) : xs[i]) * across.by + across.add;
-      const y = (up.log ? Math.log10(ys[i]) : ys[i]) * up.by + up.add;
-      const passed = i > begin ? time[i] - time[i - 1] : 0;
-      const steps = passed > 0 ? Math.min(64, Math.ceil(Math.max(Math.abs(x - fromX), Math.abs(y - fromY)))) || 1 : 0;
-      for (let k = 1; k <= steps; k++) {
-        const atX = Math.floor(fromX + (k / steps) * (x - fromX));
-        const atY = Math.floor(fromY + (k / steps) * (y - fromY));
-        if (atX >= LEFT && atX < right && atY >= 0 && atY < height) weight[atY * width + atX] += passed / steps;
+    for (const [first, behind] of this.stretches(begin, end)) {
+      let fromX = NaN;
+      let fromY = NaN;
+      for (let i = first; i < behind; i++) {
+        const x = (across.log ? Math.log10(xs[i]) : xs[i]) * across.by + across.add;
+        const y = (up.log ? Math.log10(ys[i]) : ys[i]) * up.by + up.add;
+        const passed = i > first ? time[i] - time[i - 1] : 0;
+        const steps = passed > 0 ? Math.min(64, Math.ceil(Math.max(Math.abs(x - fromX), Math.abs(y - fromY)))) || 1 : 0;
+        for (let k = 1; k <= steps; k++) {
+          const atX = Math.floor(fromX + (k / steps) * (x - fromX));
+          const atY = Math.floor(fromY + (k / steps) * (y - fromY));
+          if (atX >= LEFT && atX < right && atY >= 0 && atY < height) weight[atY * width + atX] += passed / steps;
+        }
+        fromX = x;
+        fromY = y;
       }
-      fromX = x;
-      fromY = y;
     }
     return weight;
+  }
+
+  private moved = { key: "", at: -Infinity, timer: 0, hurry: false };
+
+  /** Tell whether the picture is being moved: while it is, a part of many rows has to do, and all are drawn when it stands still. */
+  private noticeMotion(): void {
+    const { across, y, y2, moved } = this;
+    const key = [this.host.range.from, this.host.range.to, across.from, across.to, y.from, y.to, y2.from, y2.to].join();
+    const now = performance.now();
+    moved.hurry = key !== moved.key && now - moved.at < STANDS_STILL;
+    if (key !== moved.key) moved.at = now;
+    moved.key = key;
+    window.clearTimeout(moved.timer);
+    if (moved.hurry) moved.timer = window.setTimeout(() => this.host.changed(), STANDS_STILL);
+  }
+
+  /** The rows of a path to be drawn: all, or in a hurry stretches of them, evenly spread. */
+  private stretches(begin: number, end: number): [number, number][] {
+    if (!this.moved.hurry || end - begin <= IN_A_HURRY) return [[begin, end]];
+    const every = STRETCH * Math.ceil((end - begin) / IN_A_HURRY);
+    return Array.from({ length: Math.ceil((end - begin) / every) }, (_, k) => {
+      const first = begin + k * every;
+      return [first, Math.min(end, first + STRETCH)];
+    });
   }
 
   /** A point for each row; of those on one pixel, one. */
@@ -990,15 +1025,15 @@ export class Chart {
 
 /** Weights of pixels as shades of a colour. */
 function shade(weight: Float32Array, width: number, height: number, colour: string): HTMLCanvasElement {
-  const most = weight.reduce((a, b) => Math.max(a, b), 0);
+  let most = 0;
+  for (let i = 0; i < weight.length; i++) if (weight[i] > most) most = weight[i];
   const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer); // alpha, blue, green, red from the highest byte on
   const rgb = Number.parseInt(colour.slice(1), 16);
+  const ink = ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16);
+  const scale = 230 / Math.sqrt(most);
   for (let i = 0; i < weight.length; i++) {
-    if (weight[i] === 0) continue;
-    image.data[4 * i] = rgb >> 16;
-    image.data[4 * i + 1] = (rgb >> 8) & 255;
-    image.data[4 * i + 2] = rgb & 255;
-    image.data[4 * i + 3] = 25 + 230 * Math.sqrt(weight[i] / most);
+    if (weight[i] > 0) pixels[i] = ((25 + scale * Math.sqrt(weight[i])) << 24) | ink;
   }
   const sheet = make("canvas", { width, height });
   sheet.getContext("2d")?.putImageData(image, 0, 0);

@@ -2,10 +2,10 @@
 //
 // Begins the page.
 import { lasting } from "./memory";
-import { setLanguage } from "./words";
+import { speak } from "./russian";
 import { Workbench } from "./workbench";
 
-setLanguage((lasting.get("saltus.language") ?? (navigator.language.startsWith("ru") ? "ru" : "en")) === "ru" ? "ru" : "en");
+speak((lasting.get("saltus.language") ?? (navigator.language.startsWith("ru") ? "ru" : "en")) === "ru" ? "ru" : "en");
 const workbench = new Workbench();
 (window as unknown as { saltus: object }).saltus = {
   look: () => workbench.look(),

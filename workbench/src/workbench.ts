@@ -19,6 +19,7 @@ import { Manual } from "./manual";
 import { lasting } from "./memory";
 import { showMessages } from "./messages";
 import { ModelMenu } from "./models";
+import { speak } from "./russian";
 import { Model, Warning } from "./session";
 import { listenToSplitter } from "./splitter";
 import { firstGiven, folderOf, GALLERY_FOLDER, shownPath, Store } from "./store";
@@ -26,7 +27,7 @@ import { Tables } from "./tables";
 import { Toolbar } from "./toolbar";
 import { Tour, TourView } from "./tour";
 import { Watch } from "./watch";
-import { count, getLanguage, say, setLanguage } from "./words";
+import { count, getLanguage, say } from "./words";
 
 const FIRST_MODEL = `${GALLERY_FOLDER}ball.lisma`;
 const UPLOAD_MAX = 4_000_000; // bytes
@@ -494,7 +495,7 @@ export class Workbench extends Desk {
   }
 
   private switchLanguage(): void {
-    setLanguage(getLanguage() === "en" ? "ru" : "en");
+    speak(getLanguage() === "en" ? "ru" : "en");
     lasting.set("saltus.language", getLanguage());
     this.toolbar.build();
     this.buildTabs();

@@ -119,6 +119,9 @@ for (let i = 0; i < 2; i++) {
 await page.emulateMedia({ media: "print" });
 assert.ok(await page.locator("figure.static").isVisible(), "paper has the picture");
 assert.ok(await page.locator("#chart-bar").isHidden());
+await page.evaluate(() => { document.documentElement.dataset.theme = "dark"; });
+assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)", "paper is light");
+assert.equal(await page.evaluate(() => document.querySelector("figure.static svg rect").getAttribute("fill")), "#ffffff", "so is its picture");
 assert.ok(await page.locator("#event-view").isHidden(), "paper has all events, not a window on them");
 assert.deepEqual(troubles, []);
 console.log(`report: ${rows} rows, ${all} events, first quantity ${name}`);

@@ -172,7 +172,8 @@ static uint32_t crossing_of(const EngSim* sim, uint32_t atom) {
 }
 
 /// The relations of a guard, and the one among them that was located. What is told as the reason
-/// are those that hold, or all of a condition that does not any more.
+/// are those that hold, or all of a condition that does not any more; not what is only looked at
+/// and would have to be false.
 static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record* record) {
   struct EngTrace* t = sim->report.trace;
   record->truth_begin = t->truth_count;
@@ -186,11 +187,10 @@ static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record
       record->crossing = crossing_of(sim, id);
     }
     if (unread) continue;
-    if (ENG_MORE(sim, t->truths, t->truth_count + 1) < 0) {
-      break;
-    }
+    if (ENG_MORE(sim, t->truths, t->truth_count + 1) < 0) break;
+    const ModelAtom* model = &sim->model->atoms[id];
     Truth truth = truth_of(sim, guard, i);
-    truth.told = !rising || atom->truth;
+    truth.told = !rising || (atom->truth && !(model->type == MODEL_ATOM_NOEVENT && model->bipolar));
     t->truths[t->truth_count++] = truth;
   }
   record->truth_count = t->truth_count - record->truth_begin;
