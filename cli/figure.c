@@ -404,6 +404,27 @@ static SltStatus keep_automaton(void* user, const SltName* name) {
   return kept ? SLT_OK : SLT_ERR_NOMEM;
 }
 
+/// Whether a setting of pictures makes the time logarithmic; `time` is whether panels so far are
+/// over it.
+static bool sets_log_time(const char* key, const char* value, bool* time) {
+  if (strcmp(key, "panel") == 0) *time = true;
+  if (strcmp(key, "phase") == 0 || strcmp(key, "histogram") == 0) *time = false;
+  return *time && strcmp(key, "log") == 0 &&
+         (value[0] == 'x' || strstr(value, ",x") || strstr(value, ", x"));
+}
+
+bool figure_has_log_time(const CliFigure* options, const SltExperiment* experiment) {
+  bool time = true;
+  for (uint32_t i = 0; i < options->count; i++) {
+    if (sets_log_time(options->items[i].key, options->items[i].value, &time)) return true;
+  }
+  time = true;
+  for (uint32_t i = 0; i < experiment->plot_count; i++) {
+    if (sets_log_time(experiment->plot[i].name, experiment->plot[i].text, &time)) return true;
+  }
+  return false;
+}
+
 int figure_check_model(const CliFigure* options, const SltModel* model) {
   const SltExperiment experiment = slt_model_experiment(model);
   const char* where = NULL;

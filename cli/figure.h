@@ -28,6 +28,9 @@ void figure_options_clear(CliFigure* figure);
 /// A figure with the settings of a model (NULL: none) and the command line; NULL after a message.
 SltFigure* figure_make(const CliFigure* options, const SltExperiment* experiment,
                        const char* title);
+/// Whether some panel has a logarithmic time, on which rows at equal distances would leave nearly
+/// all empty.
+bool figure_has_log_time(const CliFigure* options, const SltExperiment* experiment);
 /// Every word of the marks, of the options or else of the model's experiment, is a kind or class of
 /// events, an automaton or a state. The exit status, after a message where it is none.
 int figure_check_model(const CliFigure* options, const SltModel* model);

@@ -21,6 +21,7 @@ typedef struct Export {
   SltRecorder* recorder;
   Report report;
   bool reported;
+  ModelSource source;  // its name
   Replay replay;
   double deadline, begun;
   bool late;
@@ -36,6 +37,11 @@ static bool on_step(void* user, double t) {
 static void on_event(void* user, const SltEvent* event) {
   Export* e = user;
   if (e->reported) report_event(&e->report, event);
+}
+
+static void on_warning(void* user, const SltDiagnostic* d) {
+  Export* e = user;
+  if (e->reported) report_warning(&e->report, &e->source, d);
 }
 
 static void export_clear(Export* e) {
@@ -76,6 +82,8 @@ static SltRecorderOptions recorder_of(const SltExperiment* experiment, const cha
     recorder.name_count = experiment->out_count;
   }
   recorder.every = experiment->every;
+  recorder.all_steps =
+      !replays && isnan(recorder.every) && figure_has_log_time(&(CliFigure){0}, experiment);
   // a run in pieces has one grid
   if (replays && isnan(recorder.every) && span > 0.0) recorder.every = span / recorder.samples;
   recorder.keep = strcmp(as, "svg") == 0 || strcmp(as, "report") == 0;
@@ -111,9 +119,11 @@ static SltStatus write_figure(const Export* e, const Json* json, const JsonNode*
   for (const JsonNode* p = json_first(json, panels); p && status >= 0 && count < PANELS_MAX;
        p = json_next(json, p), count++) {
     const char* names = json_text(json_member(json, p, "names"));
+    const char* x = json_text(json_member(json, p, "x"));
     const JsonNode* log = json_member(json, p, "log");
     if (!names) continue;
     status = slt_figure_set(figure, "panel", names);
+    if (status >= 0 && x) status = slt_figure_set(figure, "x", x);
     if (status >= 0 && log && log->kind == JSON_TRUE) status = slt_figure_set(figure, "log", "y");
   }
   if (status >= 0) status = slt_figure_add(figure, slt_recorder_table(e->recorder), "");
@@ -127,11 +137,10 @@ static SltStatus write_figure(const Export* e, const Json* json, const JsonNode*
 static SltStatus write_report(Page* page, Export* e, const Json* json, const JsonNode* request,
                               SltStatus ended, Text* out) {
   const JsonNode* text = json_member(json, request, "text");
-  const char* path = json_text(json_member(json, request, "path"));
   SltExperiment experiment = slt_model_experiment(page->model);
   RunOptions options = {.sim = slt_sim_options()};
   char* copy = json_text(text) ? strdup(text->text) : NULL;
-  ModelSource source = {.name = path ? path : "", .text = copy, .length = copy ? strlen(copy) : 0};
+  ModelSource source = {.name = e->source.name, .text = copy, .length = copy ? strlen(copy) : 0};
   SltRunError error = slt_sim_error(e->sim);
   if (ended < 0) e->report.failure = error.rendered ? error.rendered : slt_status_text(ended);
   const Output nowhere = {.fd = -1};
@@ -190,7 +199,8 @@ void page_export(Page* page, const Json* json, const JsonNode* request) {
   }
   SltExperiment experiment = slt_model_experiment(page->model);
   double end = json_number(json, request, "until", isnan(experiment.end) ? 10.0 : experiment.end);
-  Export e = {.begun = wall_clock()};
+  const char* path = json_text(json_member(json, request, "path"));
+  Export e = {.begun = wall_clock(), .source = {.name = path ? path : ""}};
   e.deadline = e.begun + 1e-3 * MS_MAX;
   Text out = {0};
   SltStatus status = create(page, &e, as, json, request, end, &out);
@@ -205,6 +215,7 @@ void page_export(Page* page, const Json* json, const JsonNode* request) {
   if (status >= 0) {
     slt_recorder_on_event(e.recorder, on_event, &e);
     slt_sim_on_step(e.sim, on_step, &e);
+    slt_sim_on_warning(e.sim, on_warning, &e);
     ended = replay_run(&e.replay, e.sim, e.recorder, end);
     status = slt_recorder_finish(e.recorder);
     if (status >= 0) status = write_as(page, &e, as, json, request, ended, &out);

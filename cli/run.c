@@ -150,30 +150,6 @@ static int report_unit(const Run* run, const char* asked) {
   return CLI_USAGE;
 }
 
-/// Whether a setting of pictures makes the time logarithmic; `time` is whether panels so far are
-/// over it.
-static bool sets_log_time(const char* key, const char* value, bool* time) {
-  if (strcmp(key, "panel") == 0) *time = true;
-  if (strcmp(key, "phase") == 0 || strcmp(key, "histogram") == 0) *time = false;
-  return *time && strcmp(key, "log") == 0 &&
-         (value[0] == 'x' || strstr(value, ",x") || strstr(value, ", x"));
-}
-
-/// Equal distances leave nearly all of a logarithmic time empty.
-static bool has_log_time(const Run* run) {
-  const RunOptions* o = &run->options;
-  bool time = true;
-  for (uint32_t i = 0; i < o->figure.count; i++) {
-    if (sets_log_time(o->figure.items[i].key, o->figure.items[i].value, &time)) return true;
-  }
-  time = true;
-  for (uint32_t i = 0; i < run->experiment.plot_count; i++) {
-    const SltExperimentSetting* setting = &run->experiment.plot[i];
-    if (sets_log_time(setting->name, setting->text, &time)) return true;
-  }
-  return false;
-}
-
 static int create_recorder(Run* run) {
   const RunOptions* o = &run->options;
   SltRecorderOptions options = slt_recorder_options();
@@ -185,7 +161,8 @@ static int create_recorder(Run* run) {
     options.name_count = run->experiment.out_count;
   }
   bool free_grid = o->samples == 0 && isnan(o->every) && isnan(run->experiment.every) && !o->replay;
-  options.all_steps = o->all_steps || (free_grid && has_log_time(run));
+  options.all_steps =
+      o->all_steps || (free_grid && figure_has_log_time(&o->figure, &run->experiment));
   options.unit_row = o->units;
   options.event_rows = o->event_rows;
   options.format = o->format.id;

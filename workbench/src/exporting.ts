@@ -51,7 +51,7 @@ export class Exporter {
   /** What the engine writes as the command line would. */
   private async written(name: string, as: string, type: string): Promise<void> {
     // names of a chart's curves, as far as they are quantities of the model
-    const panels = this.host.shownCharts.map((c) => ({ names: c.names.filter((n) => !n.startsWith("{")).join(","), log: c.log })).filter((p) => p.names);
+    const panels = this.host.shownCharts.map((c) => ({ names: c.names.filter((n) => !n.startsWith("{")).join(","), log: c.log, x: c.x })).filter((p) => p.names);
     try {
       const { json, numbers } = await this.engine.ask({ op: "export", as, panels, path: this.host.modelName, text: this.host.modelText, ...this.host.settings() });
       const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, json.bytes as number);
