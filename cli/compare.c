@@ -149,7 +149,7 @@ static int draw(const CompareCommand* c, const SltTable* a, const char* a_name, 
 static int compare_tables(CompareCommand* c) {
   SltTable* a = input_table(c->words[0]);
   SltTable* b = a ? input_table(c->words[1]) : NULL;
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   int exit = CLI_USAGE;
   if (a && b) {
     SltStatus status = slt_compare_tables(a, b, &c->options, print_comparison, c, &problem);
@@ -169,7 +169,7 @@ static int compare_model(CompareCommand* c) {
   SltTable* data = input_table(c->data);
   if (!data) return CLI_USAGE;
   SltSim* sim = NULL;
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   SltStatus status = slt_sim_create(c->trial.model, &c->trial.sim, &sim);
   if (status >= 0) {
     status = slt_compare_model(sim, data, &c->options, print_comparison, c, &problem);

@@ -105,7 +105,7 @@ void trial_close(Trial* trial) {
 }
 
 int trial_measures(const Trial* trial, SltMeasures** out) {
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   bool own = trial->measures.count > 0;
   SltStatus status = slt_measures_create(trial->model, own ? trial->measures.items : NULL,
                                          trial->measures.count, out, &problem);
@@ -115,7 +115,7 @@ int trial_measures(const Trial* trial, SltMeasures** out) {
 bool measures_are_good(const SltModel* model) {
   if (slt_model_measure_count(model) == 0) return true;
   SltMeasures* measures = NULL;
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   SltStatus status = slt_measures_create(model, NULL, 0, &measures, &problem);
   if (status < 0) problem_print(NULL, &problem, status);
   slt_measures_free(measures);

@@ -227,7 +227,7 @@ static int run(FitCommand* c) {
   double weakest[FIT_MOST];
   SltFitResult result = {.correlation = correlation, .weakest = weakest};
   SltFitOptions options = slt_fit_options();
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   options.sim = c->trial.sim;
   options.loss = c->loss;
   options.starts = (uint32_t)c->starts;

@@ -261,8 +261,8 @@ static const char sweep_help[] =
     "  --report FILE.html  a page with what is printed, the picture, the rows and the model\n"
     "  -q, --quiet         no progress and no summary\n"
     "\n"
-    "exit status: 0 done (also when members failed), 1 the model is wrong, 2 wrong usage,\n"
-    "3 all members failed, 130 interrupted (rows are kept)\n";
+    "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 members failed,\n"
+    "whose rows say why, 130 interrupted (rows are kept)\n";
 
 static const char measure_help[] =
     "usage: saltus measure MODEL [-m FORMULA]... [OPTIONS]\n"

@@ -124,7 +124,7 @@ int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const 
     return CLI_USAGE;
   }
   SltMapOptions options = slt_map_options();
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   options.sim = trial->sim;
   options.t_end = trial->t_end;
   options.jobs = jobs;

@@ -132,7 +132,7 @@ static bool read_subject(OptimizeCommand* c, uint32_t i) {
 
 static int make_measures(OptimizeCommand* c) {
   const char* texts[OPTIMIZE_MOST + 1] = {c->objective};
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   for (uint32_t i = 0; i < c->subjects.count; i++) {
     if (!read_subject(c, i)) return CLI_USAGE;
     // two conditions may be about one measure: names keep them apart
@@ -209,7 +209,7 @@ static void print_result(const OptimizeCommand* c, const SltOptimum* optimum) {
 
 static int run(OptimizeCommand* c) {
   SltOptimum optimum = {0};
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   if (c->output) write_line(c, NULL);
   c->options.sim = c->trial.sim;
   c->options.t_end = c->trial.t_end;

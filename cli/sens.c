@@ -205,7 +205,7 @@ static int by_weight(const void* a, const void* b) {
 
 static int compute(SensCommand* c) {
   SltSensOptions options = slt_sens_options();
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   options.sim = c->trial.sim;
   options.t_end = c->trial.t_end;
   if (c->reach > 0.0) options.reach = c->reach;

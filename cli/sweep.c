@@ -233,6 +233,7 @@ static int read_back(SweepCommand* c) {
   for (ssize_t length = 0; (length = getline(&line, &capacity, file)) > 0;) {
     if (line[length - 1] != '\n') break;
     fits = fits && is_line(line, lines);
+    c->failed += strstr(line, ",failed,") != NULL;  // only those have a message behind it
     slt_sweep_text_seen(c->text, line, (size_t)length);
     whole += (uint64_t)length;
     lines++;
@@ -326,7 +327,8 @@ SltStatus sweep_trajectory(SweepCommand* c, const SltSweepRow* row) {
 
 static SltStatus take_row(void* user, const SltSweepRow* row) {
   SweepCommand* c = user;
-  if (row->status < 0 && c->failed++ == 0) sweep_failure(row, c->first_failure);
+  if (row->status < 0) c->failed++;
+  if (row->status < 0 && !c->first_failure[0]) sweep_failure(row, c->first_failure);
   SltStatus status = sweep_trajectory(c, row);
   if (status >= 0) status = slt_sweep_text_row(c->text, row);
   c->done += status >= 0;
@@ -423,7 +425,7 @@ static void print_summary(const SweepCommand* c, double wall) {
   fprintf(stderr, "%llu members in %.3g s", (unsigned long long)c->done, wall);
   if (c->failed) fprintf(stderr, ", %llu failed", (unsigned long long)c->failed);
   fputc('\n', stderr);
-  if (c->failed) cli_print(stderr, "  first: %s\n", c->first_failure);
+  if (c->first_failure[0]) cli_print(stderr, "  first: %s\n", c->first_failure);
   print_statistics(c);
   const char* path = c->output ? c->output : c->csv_path;
   if (strcmp(path, "-") != 0) fprintf(stderr, "rows: %s\n", path);
@@ -449,7 +451,8 @@ static int finish(SweepCommand* c, SltStatus status, double wall) {
   if (exit != CLI_DONE) return exit;
   if (c->mark_path) remove(c->mark_path);
   if (!c->trial.quiet) print_summary(c, wall);
-  return c->failed == members ? CLI_RUN : CLI_DONE;
+  c->whole = true;
+  return c->failed ? CLI_RUN : CLI_DONE;
 }
 
 SltSweepOptions sweep_options(const SweepCommand* c) {
@@ -514,9 +517,7 @@ static int run_ranks(SweepCommand* c) {
     // those that wait for work would wait for ever
     if (exit != CLI_DONE) cluster_abort(cluster, exit);
     if (exit == CLI_DONE) exit = run_sweep(c, cluster);
-    if (exit != CLI_DONE && c->failed != slt_design_member_count(c->design)) {
-      cluster_abort(cluster, exit);
-    }
+    if (exit != CLI_DONE && !c->whole) cluster_abort(cluster, exit);
   } else {
     exit = trial_open(&c->trial, "sweep");
     if (exit == CLI_DONE) exit = make_design(c);

@@ -29,6 +29,7 @@ typedef struct SweepCommand {
   Output csv;
   Progress progress;
   uint64_t done, failed;
+  bool whole;         // all members are done or failed, and their rows are written
   SltTally* tallies;  // of the measures, over the members that this process has run
   char first_failure[300];
 } SweepCommand;

@@ -126,7 +126,7 @@ static void write_waiting(Coordinator* k) {
     size_t length = w->size - sizeof report;
     SltStatus status = output_write(&c->csv, w->data + sizeof report, length);
     slt_sweep_text_seen(c->text, w->data + sizeof report, length);
-    if (report.failed && c->failed == 0) {
+    if (report.failed && !c->first_failure[0]) {
       memcpy(c->first_failure, report.failure, sizeof c->first_failure);
     }
     c->failed += report.failed;

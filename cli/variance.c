@@ -44,7 +44,7 @@ static void take_share(void* user, const SltVarianceShare* s) {
 int sens_variance(const Trial* trial, const SltMeasures* measures, const CliTexts* vary,
                   VarianceRequest request, Output* csv) {
   SltDesign* design = NULL;
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {.message = ""};
   VarianceCommand c = {.csv = csv};
   SltStatus status = slt_design_create(trial->model, &design);
   if (status >= 0) status = design_vary(design, vary, &problem);

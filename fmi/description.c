@@ -116,6 +116,7 @@ static const char* causality(const FmuVariable* v) {
   case FMU_TIME: return "independent";
   case FMU_INPUT: return "input";
   case FMU_PARAMETER: return "parameter";
+  case FMU_FOLLOWING: return "calculatedParameter";
   case FMU_SHAPE:
   case FMU_RATE:
   case FMU_HIDDEN:
@@ -134,7 +135,8 @@ static const char* variability(const FmuVariable* v, FmuKind kind) {
   case FMU_INDICATOR: return "continuous";
   // between communication points inputs are held; who integrates may change them all the time
   case FMU_INPUT: return kind & FMU_EXCHANGE ? "continuous" : "discrete";
-  case FMU_PARAMETER: return v->tunable ? "tunable" : "fixed";
+  case FMU_PARAMETER:
+  case FMU_FOLLOWING: return v->tunable ? "tunable" : "fixed";
   case FMU_SHAPE: return "constant";
   case FMU_OUTPUT: return v->discrete ? "discrete" : "continuous";
   case FMU_STATE: break;
@@ -148,7 +150,7 @@ static bool has_start(const FmuVariable* v) {
 
 static bool is_calculated(const FmuVariable* v) {
   return v->role == FMU_OUTPUT || v->role == FMU_STATE || v->role == FMU_RATE ||
-         v->role == FMU_HIDDEN || v->role == FMU_INDICATOR;
+         v->role == FMU_HIDDEN || v->role == FMU_INDICATOR || v->role == FMU_FOLLOWING;
 }
 
 static void put_variable(Text* text, const FmuVariable* v, uint32_t reference, FmuKind kind,
@@ -190,7 +192,9 @@ static bool is_indicator(const FmuVariables* variables, uint32_t i) {
 }
 
 static bool is_initial_unknown(const FmuVariables* variables, uint32_t i) {
-  return is_output(variables, i) || is_rate(variables, i) || variables->items[i].role == FMU_HIDDEN;
+  FmuRole role = variables->items[i].role;
+  return is_output(variables, i) || is_rate(variables, i) || role == FMU_HIDDEN ||
+         role == FMU_FOLLOWING;
 }
 
 static void put_structure(Text* text, const FmuVariables* variables, uint32_t version) {

@@ -303,7 +303,8 @@ bool instance_set(Instance* instance, uint32_t reference, double value) {
   const FmuVariable* v = variable_at(instance, reference);
   if (!v) return false;
   if (v->role != FMU_INPUT && v->role != FMU_PARAMETER) {
-    return instance_fail(instance, "%s is neither an input nor a parameter", v->name);
+    return instance_fail(instance, "%s is neither an input nor a parameter%s", v->name,
+                         v->role == FMU_FOLLOWING ? ": other constants determine it" : "");
   }
   if (!isfinite(value)) return instance_fail(instance, "%s must be finite", v->name);
   bool early = instance->phase == PHASE_CREATED || instance->initializing;

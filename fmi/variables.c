@@ -31,7 +31,8 @@ static FmuVariable* add(FmuVariables* variables) {
 
 static FmuRole role_of(const SltName* name) {
   switch (name->quantity.kind) {
-  case SLT_KIND_CONSTANT: return name->fixed ? FMU_SHAPE : FMU_PARAMETER;
+  case SLT_KIND_CONSTANT:
+    return name->fixed ? FMU_SHAPE : name->follows ? FMU_FOLLOWING : FMU_PARAMETER;
   case SLT_KIND_MODE: return FMU_STATE;
   case SLT_KIND_VARIABLE: return name->input ? FMU_INPUT : FMU_OUTPUT;
   case SLT_KIND_MACRO:
@@ -48,6 +49,7 @@ static SltStatus add_name(void* user, const SltName* name) {
   variable->quantity = name->quantity;
   variable->unit = name->unit;
   variable->discrete = name->discrete;
+  variable->tunable = name->tunable;
   variable->states = name->states;
   if (variable->role == FMU_STATE) {
     size_t size = strlen(name->name) + sizeof ".state";
@@ -246,7 +248,7 @@ static bool name_time(FmuVariables* variables) {
   return variables->items[0].name != NULL;
 }
 
-/// Values at the start, and which constants can be changed while a run goes on.
+/// Values at the start, and what is integrated.
 static SltStatus try_run(FmuVariables* variables, const SltModel* model, char** problem) {
   SltSimOptions options = slt_sim_options();
   SltSim* sim = NULL;
@@ -260,11 +262,6 @@ static SltStatus try_run(FmuVariables* variables, const SltModel* model, char** 
   for (uint32_t i = 1; status >= 0 && i < variables->count; i++) {
     FmuVariable* v = &variables->items[i];
     v->start = slt_sim_get(sim, v->quantity);
-  }
-  for (uint32_t i = 1; status >= 0 && i < variables->count; i++) {
-    FmuVariable* v = &variables->items[i];
-    if (v->role != FMU_PARAMETER) continue;
-    v->tunable = slt_sim_set_constant(sim, v->name, v->start) >= 0;
   }
   Orders orders = {.of = NULL};
   if (status >= 0) status = note_orders(&orders, sim);

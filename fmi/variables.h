@@ -12,6 +12,7 @@ typedef enum FmuRole {
   FMU_INPUT,      // nobody in the model writes it
   FMU_OUTPUT,     // computed or kept by the model
   FMU_PARAMETER,  // a constant
+  FMU_FOLLOWING,  // a constant that is computed from others
   FMU_SHAPE,      // a constant that shapes the model: fixed in the FMU
   FMU_STATE,      // the state of an automaton: an enumeration, its first state is 1
   FMU_RATE,       // a derivative of a continuous state

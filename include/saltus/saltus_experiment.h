@@ -24,6 +24,7 @@ extern "C" {
 typedef struct SltProblem {
   char message[300];
   char hint[300];  ///< empty: none
+  char code[8];    ///< of the diagnostic, where a run failed; empty: none
 } SltProblem;
 
 // ---- measures -----------------------------------------------------------------------------------

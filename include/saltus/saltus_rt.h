@@ -238,7 +238,8 @@ SLT_API void slt_sim_free(SltSim* sim);
 /// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT: not finite, or makes another constant so;
 /// the
 ///         constant shapes the model, e.g. as a loop bound, and can only be set when compiling;
-///         during a run: it decides when an `at` or a delay is due, which is fixed at the start.
+///         during a run: it decides when an `at` or a delay is due, which is fixed at the start, or
+///         nothing but initial values depends on it.
 SLT_API SltStatus slt_sim_set_constant(SltSim* sim, const char* name, double value);
 
 /// Give a variable `x`, or a derivative `x'`, another initial value before slt_sim_start(). Initial
@@ -320,6 +321,8 @@ typedef struct SltName {
   uint32_t derivatives;  ///< highest derivative of a variable that can be asked for
   uint32_t states;       ///< of an automaton
   uint32_t line;         ///< of the text; 0 for none
+  bool tunable;          ///< a constant that can be changed during a run, and then acts
+  bool follows;          ///< a constant whose value is computed from other constants
 } SltName;
 
 /// Receives the names of a model; returning a negative status ends the listing with it.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -136,7 +137,10 @@ class Events(Sequence[Event]):
     def __getitem__(self, index: int | slice) -> Event | list[Event]:
         if isinstance(index, slice):
             return [self._event(i) for i in range(*index.indices(len(self)))]
-        i = index.__index__()
+        try:
+            i = operator.index(index)
+        except TypeError:
+            raise TypeError(f"events are counted from 0; arrays over all of them are attributes, not {index!r}") from None
         if i < 0:
             i += len(self)
         if not 0 <= i < len(self):

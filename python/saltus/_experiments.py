@@ -77,6 +77,10 @@ def csv_text(data: Any) -> str:
         names = [n for n in data.names if np.issubdtype(np.asarray(data[n]).dtype, np.number)]
         columns = {n: np.asarray(data[n]) for n in names}
     elif hasattr(data, "columns") and hasattr(data, "index"):  # a data frame
+        names = [str(n) for n in data.columns]
+        if len(set(names)) < len(names):
+            twice = next(n for n in names if names.count(n) > 1)
+            raise ValueError(f"two columns have the name {twice!r}")
         columns = {str(n): _numbers(f"column {n}", data[n]) for n in data.columns}
         if "time" not in columns:
             columns = {"time": _numbers("the index", data.index), **columns}
@@ -224,6 +228,8 @@ class Sensitivities(Sequence[Derivative]):
             if found is None:
                 raise KeyError(f"{key!r}; measures are {', '.join(self.measures)}, parameters {', '.join(self.parameters)}")
             return found
+        if isinstance(key, str):
+            raise TypeError(f"a derivative has a measure and a parameter: s[{key!r}, 'k']")
         return self._items[key]
 
     def __repr__(self) -> str:
@@ -385,6 +391,8 @@ class Comparison:
         self.within: bool = fields[9]  #: the tolerances
 
     def __repr__(self) -> str:
+        if not self.points:
+            return f"<{self.name}: no time in common>"
         return f"<{self.name}: {self.largest:.3g} apart at t = {self.t_largest:.6g}, {'within' if self.within else 'beyond'}>"
 
 

@@ -27,6 +27,12 @@ def _check_calls(on_event: object, on_step: object) -> None:
             raise TypeError(f"{name} must be a function, not {call!r}")
 
 
+def _once(names: Iterable[Any]) -> list[Any]:
+    """Names in their order, each of them once."""
+    listed = list(names)
+    return list(dict.fromkeys(listed)) if all(isinstance(name, str) for name in listed) else listed
+
+
 class Constant:
     """A constant of a model."""
 
@@ -191,6 +197,8 @@ class Model:
         _check_calls(on_event, on_step)
         if params is not None and not isinstance(params, dict):
             params = dict(params)
+        if out is not None and not isinstance(out, str):
+            out = _once(out)
         try:
             recording, error, exception = self._model.run(
                 until,

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import ast
 import html
+import keyword
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +70,14 @@ def result_html(result: "Result") -> str:
 # ---- %%lisma ------------------------------------------------------------------------------------
 
 
+def _value(text: str) -> Any:
+    """What Python reads in a word; a text where it reads nothing."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
 def _lisma(line: str, cell: str) -> Any:
     """Compile the cell. ``%%lisma NAME`` puts the model into the variable NAME; ``%%lisma NAME until=5`` runs it too
     and shows the result, which is then in NAME_result."""
@@ -75,24 +85,21 @@ def _lisma(line: str, cell: str) -> Any:
 
     words = line.split()
     name = words[0] if words and "=" not in words[0] else "model"
-    if not name.isidentifier():
+    if not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"%%lisma {name}: a name of Python is needed")
-    options: dict[str, float | str] = {}
+    options: dict[str, Any] = {}
     for word in words[bool(words and "=" not in words[0]) :]:
         key, equals, value = word.partition("=")
         if not equals:
             raise ValueError(f"%%lisma: {word!r} is not like until=5")
-        try:
-            options[key] = float(value)
-        except ValueError:
-            options[key] = value
+        options[key] = value.split(",") if key == "out" else _value(value)
     shell = get_ipython()
     # a cell that holds no statement is a text all the same
     model = load(cell if cell.endswith("\n") else cell + "\n", name=f"{name}.lisma")
     shell.push({name: model})
     if not options:
         return model
-    result = model.run(**options)  # type: ignore[arg-type]
+    result = model.run(**options)
     shell.push({f"{name}_result": result})
     return result
 

@@ -341,6 +341,12 @@ void raise_run(SltSim* sim, SltStatus status) {
   raise_made("run_error", run_error_dict(sim, status));
 }
 
+void raise_failed(SltStatus status, const char* code, const char* message) {
+  raise_made("run_error",
+             Py_BuildValue("{s:i,s:N,s:O,s:N}", "status", (int)status, "code", text_or_none(code),
+                           "time", Py_None, "message", text_or_none(message)));
+}
+
 void raise_status(SltStatus status, const char* doing) {
   if (status == SLT_ERR_NOMEM) {
     PyErr_NoMemory();

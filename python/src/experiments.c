@@ -45,6 +45,8 @@ static void raise_problem(const Work* work, const char* doing) {
   bool fits = p->hint[0] && !strstr(p->hint, "--") && !strstr(p->hint, "`saltus ");
   if (!p->message[0]) {
     raise_status(work->status, doing);
+  } else if (p->code[0]) {
+    raise_failed(work->status, p->code, p->message);
   } else if (fits) {
     PyErr_Format(PyExc_ValueError, "%s (%s)", p->message, p->hint);
   } else {
@@ -188,6 +190,12 @@ static bool make_design(Sweep* sweep, PyObject* const* args) {
 
 static bool check_names(Sweep* sweep) {
   Work* work = &sweep->work;
+  if (slt_measures_count(work->measures) == 0) {
+    PyErr_SetString(PyExc_ValueError,
+                    "a sweep needs to know what to measure: measures=\"max(x)\", or "
+                    "`measure peak = max(x);` in the model");
+    return false;
+  }
   work->status = slt_design_check_names(sweep->design, work->measures, &work->problem);
   if (work->status < 0) raise_problem(work, "measures");
   return work->status >= 0;

@@ -93,6 +93,8 @@ void raise_made(const char* maker, PyObject* fields);
 PyObject* run_error_dict(SltSim* sim, SltStatus status);
 void raise_run(SltSim* sim, SltStatus status);
 void raise_status(SltStatus status, const char* doing);
+/// A run of an experiment that failed, by the code and message of its diagnostic.
+void raise_failed(SltStatus status, const char* code, const char* message);
 /// A name that the model does not have.
 void raise_unknown(const char* name);
 

@@ -354,11 +354,11 @@ static SltStatus write_value(SltSim* sim, const char* name, double value) {
   bool constant = q.kind == SLT_KIND_CONSTANT;
   status = constant ? slt_sim_set_constant(sim, name, value) : slt_sim_set(sim, q, value);
   if (status == SLT_ERR_ARGUMENT && constant) {
-    PyErr_Format(
-        PyExc_ValueError,
-        "'%s' cannot be changed during a run: it shapes the model or decides when something "
-        "is due, or another constant would not be finite",
-        name);
+    PyErr_Format(PyExc_ValueError,
+                 "'%s' cannot be changed during a run: it shapes the model, decides when something "
+                 "is due or "
+                 "is read by initial values alone, or another constant would not be finite",
+                 name);
   } else if (status == SLT_ERR_ARGUMENT) {
     PyErr_Format(
         PyExc_ValueError,

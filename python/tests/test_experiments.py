@@ -6,6 +6,7 @@ import pickle
 import signal
 import tempfile
 import threading
+import types
 import unittest
 from pathlib import Path
 
@@ -223,6 +224,39 @@ class Comparisons(unittest.TestCase):
         for tol in (-1.0, math.nan, math.inf):
             with self.assertRaises(ValueError):
                 saltus.compare(a, b, tol=tol)
+
+
+class Refusals(unittest.TestCase):
+    def test_failed_runs_have_codes(self):
+        m = saltus.load("const k = 1; x' = k*x*x; x(t0) = 1;")
+        with self.assertRaises(saltus.RunError) as caught:
+            m.sens("end(x)", ["k"], until=3)
+        self.assertEqual(caught.exception.code, "E0801")
+        with self.assertRaises(saltus.RunError) as caught:
+            m.fit({"time": [1, 2, 3], "x": [1, 2, 3]}, {"k": 2})
+        self.assertEqual(caught.exception.code, "E0801")
+
+    def test_names_that_stand_twice(self):
+        m = saltus.load("const k = 1; x' = k; x(t0) = 0;")
+        self.assertEqual(m.run(until=1, out=["x", "k", "x"]).names, ["time", "x", "k"])
+        with self.assertRaisesRegex(TypeError, "str"):
+            m.run(until=1, out=["x", ["k"]])
+        pandas = types.SimpleNamespace(columns=["time", "x", "x"], index=[0])
+        with self.assertRaisesRegex(ValueError, "two columns"):
+            m.fit(pandas, {"k": 2})
+
+    def test_nothing_to_measure(self):
+        with self.assertRaisesRegex(ValueError, "what to measure"):
+            saltus.load("const k = 1; x' = k; x(t0) = 0;").sweep({"k": [1, 2]})
+
+    def test_misplaced_keys(self):
+        m = saltus.load("const k = 1; x' = k; x(t0) = 0;")
+        with self.assertRaises(TypeError):
+            m.sens({"e": "end(x)"}, ["k"])["e"]
+        with self.assertRaises(TypeError):
+            m.run(until=1).events["t"]
+        apart = saltus.compare({"time": [0, 1], "x": [1, 1]}, {"time": [5, 6], "x": [1, 1]})
+        self.assertIn("no time in common", repr(apart["x"]))
 
 
 if __name__ == "__main__":

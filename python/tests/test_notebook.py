@@ -70,7 +70,9 @@ class Display(unittest.TestCase):
         self.assertEqual(shell.user_ns["b_result"].last("n"), 2)
         with self.assertRaises(saltus.ModelError):
             shell.run_cell_magic("lisma", "", "x' = ;")
-        for line in ("a-b", "a until", "a nothing=3"):
+        shell.run_cell_magic("lisma", "c until=2 samples=4 out=n,y", JUMPER)
+        self.assertEqual(shell.user_ns["c_result"].names, ["time", "n", "y"])
+        for line in ("a-b", "if", "a until", "a nothing=3"):
             with self.assertRaises((ValueError, TypeError)):
                 shell.run_cell_magic("lisma", line, JUMPER)
         text = "%%lisma ball\nheight' = 1;\nstate low [hei"

@@ -88,6 +88,13 @@ class Values(unittest.TestCase):
         s.advance(2)
         self.assertAlmostEqual(s["x"], 4)
 
+    def test_constants_without_effect_are_refused(self):
+        s = saltus.load("const h = 1, c = 2*h, T = 1, k = 1; x' = k; x(t0) = c; n(t0) = 0; at T { set n = 1; }").sim()
+        for name in ("h", "c", "T"):
+            with self.assertRaises(ValueError):
+                s[name] = 3
+        s["k"] = 2
+
     def test_what_cannot_be_written(self):
         s = saltus.load("x' = y; y = -x; x(t0) = 1; const k = 2;").sim()
         for name, value, error in (

@@ -37,6 +37,8 @@ static SltStatus list_others(const Model* model, SltNameFn* visit, void* user) {
                     .name = param->name.data,
                     .unit = "",
                     .fixed = param->structural,
+                    .tunable = param->acts && !param->due && !param->structural,
+                    .follows = param->follows,
                     .line = line_of(model, param->span)};
     if (!param->hidden) SLT_TRY(visit(user, &name));
   }

@@ -207,6 +207,13 @@ static uint32_t find_partner(const SltTable* table, const SltTable* other, uint3
   return find_nth_column(other, name, before);
 }
 
+static uint32_t count_named(const SltTable* table, const char* name) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < slt_table_column_count(table); i++)
+    count += strcmp(slt_table_column_name(table, i), name) == 0;
+  return count;
+}
+
 /// Rows with a number; `gaps`: those without one too.
 static SltStatus read_course(const SltTable* table, uint32_t column, bool gaps, Course* out,
                              bool* numbers) {
@@ -259,6 +266,13 @@ SltStatus slt_compare_tables(const SltTable* a, const SltTable* b, const SltComp
   for (uint32_t i = 0; i < slt_table_column_count(a); i++) {
     const char* name = slt_table_column_name(a, i);
     uint32_t k = find_partner(a, b, i);
+    uint32_t here = count_named(a, name);
+    uint32_t there = count_named(b, name);
+    if (there > 0 && here != there) {
+      return problem_set(problem, SLT_ERR_ARGUMENT, "rename columns, or leave some out",
+                         "the first table has %u column%s `%.80s`, the second %u", here,
+                         here > 1 ? "s" : "", name, there);
+    }
     if (k == UINT32_MAX || i == find_column(a, "time")) continue;
     Course first = {0};
     Course second = {0};
@@ -317,7 +331,7 @@ static SltStatus follow(Overlay* o, const SltTable* data) {
   return status < 0 ? status : SLT_OK;
 }
 
-static SltStatus find_columns(Overlay* o, const SltTable* data) {
+static SltStatus find_columns(Overlay* o, const SltTable* data, SltProblem* problem) {
   uint32_t count = slt_table_column_count(data);
   o->quantities = calloc(count + 1, sizeof *o->quantities);
   o->courses = calloc(count + 1, sizeof *o->courses);
@@ -327,6 +341,10 @@ static SltStatus find_columns(Overlay* o, const SltTable* data) {
     SltQuantity q;
     if (slt_sim_find(o->sim, slt_table_column_name(data, i), &q) < 0) continue;
     if (q.kind == SLT_KIND_TIME || q.kind == SLT_KIND_MODE) continue;
+    if (count_named(data, slt_table_column_name(data, i)) > 1) {
+      return problem_set(problem, SLT_ERR_ARGUMENT, "rename one of them, or leave it out",
+                         "the data have two columns `%.80s`", slt_table_column_name(data, i));
+    }
     o->quantities[o->count] = q;
     o->columns[o->count++] = i;
   }
@@ -358,7 +376,7 @@ SltStatus slt_compare_model(SltSim* sim, const SltTable* data, const SltCompareO
   SLT_TRY(check_table(data, "the data", problem));
   SltCompareOptions own = with_span(options, data);
   Overlay o = {.sim = sim};
-  SltStatus status = find_columns(&o, data);
+  SltStatus status = find_columns(&o, data, problem);
   if (status >= 0 && o.count == 0) {
     status = problem_set(problem, SLT_ERR_NOT_FOUND, "columns are matched by their names",
                          "the data have no column with the name of a quantity of the model");

@@ -275,7 +275,7 @@ static SltStatus grid(SltDesign* d, SltProblem* problem) {
 SltStatus slt_design_sample(SltDesign* design, SltSampling sampling, uint64_t count, uint64_t seed,
                             SltProblem* problem) {
   if (!design) return SLT_ERR_ARGUMENT;
-  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (problem) *problem = (SltProblem){.message = ""};
   design->sampling = sampling;
   design->seed = seed;
   if (design->correlated && sampling == SLT_SAMPLE_GRID) {

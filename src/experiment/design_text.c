@@ -263,7 +263,7 @@ static SltStatus add_axis(SltDesign* design, Cursor* c, DesignAxis* axis) {
 
 SltStatus slt_design_add(SltDesign* design, const char* text, SltProblem* problem) {
   if (!design || !text) return SLT_ERR_ARGUMENT;
-  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (problem) *problem = (SltProblem){.message = ""};
   Cursor c = {.at = text, .problem = problem, .text = text};
   DesignAxis axis = {.spread = SPREAD_LIST};
   SltStatus status = add_axis(design, &c, &axis);
@@ -292,7 +292,7 @@ static bool factorise(SltDesign* d) {
 
 SltStatus slt_design_correlate(SltDesign* design, const char* text, SltProblem* problem) {
   if (!design || !text) return SLT_ERR_ARGUMENT;
-  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (problem) *problem = (SltProblem){.message = ""};
   const char* comma = strchr(text, ',');
   const char* equals = comma ? strchr(comma, '=') : NULL;
   Cursor c = {.at = equals ? equals + 1 : text, .problem = problem, .text = text};

@@ -19,6 +19,9 @@
 SltStatus problem_set(SltProblem* problem, SltStatus status, const char* hint, const char* message,
                       ...) __attribute__((format(printf, 4, 5)));
 
+/// ... with what a run that failed says of itself, and its code.
+SltStatus problem_set_run(SltProblem* problem, SltSim* sim, SltStatus status, const char* what);
+
 /// A cell that is neither a number nor empty is a mistake that nobody should find by its results.
 SltStatus table_check_numbers(const SltTable* table, uint32_t column, SltProblem* problem);
 

@@ -429,8 +429,12 @@ static SltStatus search_all(Fit* fit, SltFitResult* result, SltProblem* problem)
   result->runs = fit->runs;
   if (status == SLT_ERR_CANCELLED || status == SLT_ERR_NOMEM) return status;
   if (best < HUGE_VAL) return SLT_OK;
-  return problem_set(problem, first, "`saltus run` tells more; other values to begin with may help",
-                     "the run fails with the values to begin with: %s", slt_status_text(first));
+  if (fit->failure.message[0]) {
+    if (problem) *problem = fit->failure;
+    return first;
+  }
+  return problem_set(problem, first, "other values to begin with may help",
+                     "the run has no values to compare with the data: %s", slt_status_text(first));
 }
 
 SltStatus slt_fit_run(const SltModel* model, const SltFitData* data, uint32_t data_count,
@@ -440,7 +444,7 @@ SltStatus slt_fit_run(const SltModel* model, const SltFitData* data, uint32_t da
       data_count == 0) {
     return SLT_ERR_ARGUMENT;
   }
-  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (problem) *problem = (SltProblem){.message = ""};
   SLT_TRY(parameter_some(count, problem));
   if (count > FIT_PARAMETERS) {
     return problem_set(problem, SLT_ERR_LIMIT, NULL, "more than %d parameters", FIT_PARAMETERS);

@@ -37,6 +37,7 @@ typedef struct Fit {
   uint64_t left_out;  // numbers of the data before the run, or at jumps
   uint64_t m;
   uint32_t runs;
+  SltProblem failure;  // of the first run that failed
 } Fit;
 
 /// Residuals of all data with the parameters p; a negative status where a run fails. `jacobian`:

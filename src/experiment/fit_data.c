@@ -43,6 +43,36 @@ static const char* quantity_of(const SltFitOptions* options, const SltTable* tab
   return name;
 }
 
+/// Whether it is said what a column stands for.
+static bool is_named(const SltFitOptions* options, const char* name) {
+  for (uint32_t i = 0; i < options->column_count; i++) {
+    if (strcmp(options->columns[i].column, name) == 0) return true;
+  }
+  return false;
+}
+
+/// Two columns stand for one quantity only where both are named to do so: a heading that is there
+/// twice, or that is the quantity's own name beside one that was named for it, is a mistake.
+static SltStatus check_alone(const SltFitOptions* options, const SltTable* table, uint32_t column,
+                             SltProblem* problem) {
+  const char* name = slt_table_column_name(table, column);
+  for (uint32_t i = 0; i < column; i++) {
+    const char* other = slt_table_column_name(table, i);
+    bool same = strcmp(other, name) == 0;
+    const char* quantity = quantity_of(options, table, column);
+    if (strcmp(quantity_of(options, table, i), quantity) != 0) continue;
+    if (same) {
+      return problem_set(problem, SLT_ERR_ARGUMENT, "rename one of them, or leave it out",
+                         "the data have two columns `%.80s`", name);
+    }
+    if (is_named(options, name) && is_named(options, other)) continue;
+    return problem_set(problem, SLT_ERR_ARGUMENT, "--columns x=a,x=b takes both",
+                       "the columns `%.80s` and `%.80s` of the data both stand for `%.80s`", other,
+                       name, quantity);
+  }
+  return SLT_OK;
+}
+
 static uint32_t find_time(const SltFitOptions* options, const SltTable* table) {
   for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
     if (strcmp(quantity_of(options, table, i), "time") == 0) return i;
@@ -153,6 +183,9 @@ static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* pro
     bool found = entry || slt_sim_find(sim, name, &column.quantity) >= 0;
     bool usable =
         entry || (column.quantity.kind != SLT_KIND_TIME && column.quantity.kind != SLT_KIND_MODE);
+    SltStatus alone = found ? check_alone(fit->options, table, i, problem) : SLT_OK;
+    if (alone < 0) free(column.automaton);
+    SLT_TRY(alone);
     if (!found || !usable) continue;
     if (!entry && set->time == UINT32_MAX) {
       return problem_set(problem, SLT_ERR_NOT_FOUND, "its times must stand in a column `time`",
@@ -440,6 +473,9 @@ static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r
   if (status >= 0) status = follow_set(set, sim, &f);
   free(f.at);
   slt_sensitivity_free(f.slopes);
+  if (status < 0 && !fit->failure.message[0]) {
+    problem_set_run(&fit->failure, sim, status, "the run fails with the values to begin with");
+  }
   slt_sim_free(sim);
   fit->runs++;
   return status;

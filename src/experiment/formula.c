@@ -37,6 +37,15 @@ SltStatus problem_set(SltProblem* problem, SltStatus status, const char* hint, c
   return status;
 }
 
+SltStatus problem_set_run(SltProblem* problem, SltSim* sim, SltStatus status, const char* what) {
+  SltRunError error = slt_sim_error(sim);
+  bool told = error.status < 0 && error.message && error.message[0];
+  problem_set(problem, status, "`saltus run` tells more", "%s: %s", what,
+              told ? error.message : slt_status_text(status));
+  if (problem && told) snprintf(problem->code, sizeof problem->code, "%s", error.code);
+  return status;
+}
+
 // ---- reading ------------------------------------------------------------------------------------
 
 char formula_peek(FormulaParser* p) {

@@ -213,7 +213,7 @@ static SltStatus check(const SltDesign* design, SltProblem* problem) {
 SltStatus slt_map_run(const SltModel* model, const SltDesign* design, const SltMapOptions* options,
                       SltProblem* problem) {
   if (!model || !design || !options || options->cookie != MAP_COOKIE) return SLT_ERR_ARGUMENT;
-  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (problem) *problem = (SltProblem){.message = ""};
   SLT_TRY(check(design, problem));
   static const char* const nothing[1] = {NULL};
   double end = slt_model_experiment(model).end;

@@ -341,7 +341,7 @@ SltStatus slt_measures_create(const SltModel* model, const char* const* texts, u
                               SltMeasures** out, SltProblem* problem) {
   if (!out) return SLT_ERR_ARGUMENT;
   *out = NULL;
-  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (problem) *problem = (SltProblem){.message = ""};
   if (!model) return SLT_ERR_ARGUMENT;
   if (!texts) count = slt_model_measure_count(model);
   Reader r = {.problem = problem,

@@ -322,7 +322,7 @@ SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
       options->cookie != OPTIMIZE_COOKIE || slt_measures_count(measures) == 0) {
     return SLT_ERR_ARGUMENT;
   }
-  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (problem) *problem = (SltProblem){.message = ""};
   SLT_TRY(parameter_some(count, problem));
   if (count > FIT_PARAMETERS) {
     return problem_set(problem, SLT_ERR_LIMIT, NULL, "more than %d parameters", FIT_PARAMETERS);

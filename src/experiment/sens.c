@@ -95,6 +95,7 @@ static SltStatus run_once(Sens* s, const SltSimOptions* options, double value, d
   } else if (status >= 0) {
     status = measures_follow(s->measures, sim, s->t_end, values, track, NULL);
   }
+  if (status < 0 && all) problem_set_run(&s->failure, sim, status, "the run itself fails");
   slt_sim_free(sim);
   return status;
 }
@@ -292,8 +293,8 @@ static SltStatus run_nominal(Sens* s, SltProblem* problem) {
       run_at(s, 0.0, s->nominal.values[0], &s->nominal.track[0], s->nominal.slopes[0]);
   s->nominal.status[0] = status;
   if (status >= 0) return SLT_OK;
-  return problem_set(problem, status, "`saltus run` tells more", "the run itself fails: %s",
-                     slt_status_text(status));
+  if (problem) *problem = s->failure;
+  return status;
 }
 
 /// What counts as much of a parameter: its own size, and for one that is 0, as much as changes a
@@ -395,7 +396,7 @@ SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measures,
   if (!model || !measures || !parameters || !options || options->cookie != SENS_COOKIE) {
     return SLT_ERR_ARGUMENT;
   }
-  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (problem) *problem = (SltProblem){.message = ""};
   SLT_TRY(parameter_some(count, problem));
   Sens* s = calloc(1, sizeof *s);
   if (!s) return SLT_ERR_NOMEM;

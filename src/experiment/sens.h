@@ -29,11 +29,12 @@ typedef struct Sens {
   double* at;
   bool* given;  // by the caller: to be set in every run
   uint32_t count;
-  Probe nominal;      // its side 0; `slopes` has a row of all parameters for each measure
-  double* sizes;      // ... and how large what a measure is made of has been
-  const char* gap;    // what it did that is not differentiated
-  bool stiff;         // methods of high order take too many steps
-  double* direction;  // backwards: in which all parameters move together; else NULL
+  Probe nominal;       // its side 0; `slopes` has a row of all parameters for each measure
+  double* sizes;       // ... and how large what a measure is made of has been
+  const char* gap;     // what it did that is not differentiated
+  bool stiff;          // methods of high order take too many steps
+  SltProblem failure;  // of the run itself
+  double* direction;   // backwards: in which all parameters move together; else NULL
   // of the present parameter
   uint32_t present;
   double scale;

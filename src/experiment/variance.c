@@ -169,7 +169,7 @@ SltStatus slt_variance_run(const SltModel* model, SltDesign* design, const SltMe
                            const SltVarianceOptions* options, SltProblem* problem) {
   bool given = model && design && measures && options;
   if (!given || options->cookie != VARIANCE_COOKIE) return SLT_ERR_ARGUMENT;
-  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (problem) *problem = (SltProblem){.message = ""};
   double end = slt_model_experiment(model).end;
   Variance v = {.model = model,
                 .design = design,

@@ -142,6 +142,80 @@ static const uint32_t* order_params(ModelBuild* build) {
   return order_all(build, &reads, "the value", describe_param);
 }
 
+/// Parameters that a term reads.
+static void mark_reads(const ModelBuild* build, IrTerm value, bool* reads) {
+  if (!ir_term_present(value)) return;
+  SymTerm term = sym_term(&build->sym, value);
+  for (uint32_t k = 0; k < term.count; k++) {
+    if (term.row[k].kind == IR_LEAF_PARAM) reads[term.row[k].id] = true;
+  }
+}
+
+/// What is read when a run begins, and never again: times at which something is due.
+static void mark_due(const ModelBuild* build, bool* due) {
+  const IrModel* ir = build->ir;
+  for (uint32_t i = 0; i < ir->schedules.count; i++) {
+    mark_reads(build, ir->schedules.data[i].start, due);
+    mark_reads(build, ir->schedules.data[i].period, due);
+  }
+  for (uint32_t i = 0; i < ir->data.count; i++)
+    mark_reads(build, ir->data.data[i].delay, due);
+}
+
+/// What is read while a run goes on.
+static void mark_acting(const ModelBuild* build, bool* acts) {
+  const IrModel* ir = build->ir;
+  for (uint32_t i = 0; i < ir->equations.count; i++)
+    mark_reads(build, ir_equation(ir, i).term, acts);
+  for (uint32_t i = 0; i < ir->atoms.count; i++) {
+    IrAtom atom = ir_atom(ir, i);
+    mark_reads(build, atom.g, acts);
+    mark_reads(build, atom.eps, acts);
+    mark_reads(build, atom.gamma, acts);
+  }
+  for (uint32_t i = 0; i < ir->automata.count; i++)
+    mark_reads(build, ir_automaton(ir, i).condition, acts);
+  for (uint32_t i = 0; i < ir->states.count; i++)
+    mark_reads(build, ir_state(ir, i).invariant, acts);
+  for (uint32_t i = 0; i < ir->transitions.count; i++)
+    mark_reads(build, ir_transition(ir, i).guard, acts);
+  for (uint32_t i = 0; i < ir->actions.count; i++)
+    mark_reads(build, ir_action(ir, i).value, acts);
+  for (uint32_t i = 0; i < ir->data.count; i++)
+    mark_reads(build, ir->data.data[i].before, acts);
+  for (uint32_t i = 0; i < ir->macros.count; i++)
+    mark_reads(build, ir->macros.data[i].value, acts);
+  mark_reads(build, ir->energy, acts);
+}
+
+/// Whether the value of a parameter follows from others that can be set.
+static bool follows_others(const ModelBuild* build, const IrParam* param) {
+  SymTerm term = sym_term(&build->sym, param->value);
+  for (uint32_t k = 0; k < term.count; k++) {
+    if (term.row[k].kind != IR_LEAF_PARAM) continue;
+    const IrParam* read = &build->ir->params.data[term.row[k].id];
+    if (!read->structural) return true;
+  }
+  return false;
+}
+
+/// Which parameters a run reads again after its start. Those before others in `order` may be read
+/// by them.
+static void find_acting(ModelBuild* build, const uint32_t* order, ModelParam* params) {
+  const IrModel* ir = build->ir;
+  bool* acts = ARENA_ARRAY(&build->scratch, bool, ir->params.count);
+  bool* due = ARENA_ARRAY(&build->scratch, bool, ir->params.count);
+  mark_acting(build, acts);
+  mark_due(build, due);
+  for (uint32_t i = ir->params.count; i-- > 0;) {
+    uint32_t p = order[i];
+    if (acts[p]) mark_reads(build, ir->params.data[p].value, acts);
+    if (due[p]) mark_reads(build, ir->params.data[p].value, due);
+    params[i].acts = acts[p];
+    params[i].due = due[p];
+  }
+}
+
 static void build_params(ModelBuild* build) {
   const IrModel* ir = build->ir;
   const uint32_t* order = order_params(build);
@@ -155,9 +229,11 @@ static void build_params(ModelBuild* build) {
                              .structural = param->structural,
                              .hidden = param->hidden,
                              .unbounded = param->unbounded,
+                             .follows = follows_others(build, param),
                              .appearance = param->appearance,
                              .span = param->span};
   }
+  find_acting(build, order, params);
   build->model.params = params;
   build->model.param_count = ir->params.count;
 }

@@ -872,6 +872,9 @@ typedef struct ModelParam {
   bool structural;  // fixed at compilation
   bool hidden;
   bool unbounded;  // may be infinite, or no number
+  bool acts;       // something reads it while a run goes on, not initial values alone
+  bool due;        // it decides when a schedule or a delay is due
+  bool follows;    // its value is computed from other parameters
   uint32_t appearance;
   Span span;
 } ModelParam;

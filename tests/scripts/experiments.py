@@ -430,6 +430,14 @@ class Fit(Experiment):
         bad(2, "stand at jumps", "--data", "twice.csv", "--params", "k")
         self.write("unit.csv", "time,x [mm]\n0,1\n1,2\n2,3\n")
         bad(1, "`time`, `x [mm]`", "--data", "unit.csv", "--params", "k")
+        self.write("two.csv", "time,x,x,a,b\n0,1,1,1,1\n1,2,2,2,2\n2,3,3,3,3\n3,4,4,4,4\n")
+        bad(2, "two columns `x`", "--data", "two.csv", "--params", "k")
+        self.write("two.csv", "time,x,time\n0,1,0\n1,2,1\n2,3,2\n3,4,3\n")
+        bad(2, "two columns `time`", "--data", "two.csv", "--params", "k")
+        self.write("two.csv", "time,x,a,b\n0,1,1,1\n1,2,2,2\n2,3,3,3\n3,4,4,4\n")
+        bad(2, "`x` and `a` of the data both stand for `x`", "--data", "two.csv", "--params", "k", "--columns", "x=a")
+        self.write("two.csv", "time,a,b\n0,1,1\n1,2,2\n2,3,3\n3,4,4\n")
+        self.good("fit", "m.lisma", "--data", "two.csv", "--params", "k", "--columns", "x=a,x=b")
 
     def test_data_elsewhere(self):
         """What is left out, and data that no experiment comes to, are told."""
@@ -537,6 +545,8 @@ class Compare(Experiment):
         self.fails(2, "compare", "a.csv", "back.csv", says="before that of the row above")
         self.write("untimed.csv", "t,y\n1,1\n0,2\n")
         self.fails(2, "compare", "a.csv", "untimed.csv", says="no column `time`")
+        self.write("two.csv", "time,y,y\n0,1,1\n1,2,2\n")
+        self.fails(2, "compare", "a.csv", "two.csv", says="the first table has 1 column `y`, the second 2")
 
 
 if __name__ == "__main__":

@@ -370,6 +370,28 @@ def test_tunable_parameters(folder):
         two.free()
 
 
+def test_parameters_that_cannot_change(folder):
+    """What is read at the start alone is fixed, and what follows from other constants is computed."""
+    text = """const T = 1, h = 2, k = 3, d = 0.5, m = 2*h, unused = 4, w = 5;
+    x' = -k*x; x(t0) = h + m; n(t0) = 0; y = delay(x, d); macro q = w*x;
+    at T { set n = n + 1; }"""
+    for version in (2, 3):
+        fmu = export(folder, text, version)
+        kinds = {n: (v.get("causality"), v.get("variability"), v.get("initial")) for n, v in fmu.variables.items()}
+        for name in ("T", "h", "d", "unused"):
+            check(kinds[name] == ("parameter", "fixed", "exact"), name, kinds[name])
+        for name in ("k", "w"):
+            check(kinds[name] == ("parameter", "tunable", "exact"), name, kinds[name])
+        check(kinds["m"] == ("calculatedParameter", "fixed", "calculated"), kinds["m"])
+        one = Instance(fmu)
+        check(one.set("m", 7) != 0 and b"other constants" in one.messages[-1], one.messages)
+        one.free()
+        one = Instance(fmu)
+        check(one.initialize(h=3.0) == 0 and one.get("m") == 6 and one.get("x") == 9, "follows")
+        check(one.step(0, 0.5)[0] == 0 and one.set("h", 4) != 0, "fixed after the start")
+        one.free()
+
+
 def test_times(folder):
     """Steps that are added up end beside the grid by rounding: nobody falls behind."""
     for version in (2, 3):

@@ -167,7 +167,10 @@ class Sweep(cli_case.CliCase):
 
     def test_failing_members_are_rows(self):
         self.write("f.lisma", "const a = 1;\nx' = sqrt(a - time); x(t0) = 0;\n")
-        rows = self.rows("f.lisma", "--vary", "a=0.5,3,-1", "--until", "1", "-m", "end(x)")
+        result = self.saltus("sweep", "f.lisma", "--vary", "a=0.5,3,-1", "--until", "1", "-m", "end(x)", "-o", "f.csv")
+        self.assertEqual(result.status, 3)  # scripts notice, and the table is whole
+        with open(os.path.join(self.folder, "f.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
         self.assertEqual([r["status"] for r in rows], ["failed", "done", "failed"])
         self.assertTrue(rows[0]["message"].startswith("E08"))
         self.assertEqual(rows[0]["end(x)"], "")

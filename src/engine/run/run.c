@@ -472,7 +472,7 @@ static SltStatus begin_writing(EngSim* sim) {
 }
 
 SltStatus eng_change_param(EngSim* sim, uint32_t param, double value) {
-  if (sim->core.failed) return SLT_ERR_ARGUMENT;
+  if (sim->core.failed || !sim->model->params[param].acts) return SLT_ERR_ARGUMENT;
   SLT_TRY(begin_writing(sim));
   SltStatus status = eng_replace_param(sim, param, value);
   eng_bind(sim);
