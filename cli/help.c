@@ -182,11 +182,11 @@ static const char gallery_help[] =
     "  --open        show their pictures in a browser, and tell where the page is\n";
 
 static const char docs_help[] =
-    "usage: saltus docs [PAGE | CODE]\n"
+    "usage: saltus docs [PAGE | CODE | WORD...]\n"
     "       saltus docs --find WORD... | --path [PAGE] | --open [PAGE]\n"
     "\n"
     "List the pages of the manual, or print one; a code such as E0203 prints what the manual says\n"
-    "about that message.\n"
+    "about that message, and other words are looked for in all pages.\n"
     "\n"
     "  --find WORD...  print the lines of all pages that hold these words, headings first; where\n"
     "                  none does, the sections that hold most of them\n"
@@ -244,7 +244,8 @@ static const char sweep_help[] =
     "what is measured\n"
     "  -m, --measure M     NAME = FORMULA or FORMULA; may be repeated [the model's measures]\n"
     "                      end(x) start(x) at(x, t) max(x) min(x) mean(x) rms(x) integral(x)\n"
-    "                      quantile(x, q) time(A.s) time(A.s, k) count(A.s) duration(A.s)\n"
+    "                      quantile(x, q) time(A.s) time(A.s, k) count(A.s) duration(A.s);\n"
+    "                      mean(x, 2, 5), max(x, 2, 5)... read between two times\n"
     "\n"
     "runs and results\n"
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
@@ -274,7 +275,8 @@ static const char measure_help[] =
     "\n"
     "  -m, --measure M     NAME = FORMULA or FORMULA; may be repeated [the model's measures]\n"
     "                      end(x) start(x) at(x, t) max(x) min(x) mean(x) rms(x) integral(x)\n"
-    "                      quantile(x, q) time(A.s) time(A.s, k) count(A.s) duration(A.s)\n"
+    "                      quantile(x, q) time(A.s) time(A.s, k) count(A.s) duration(A.s);\n"
+    "                      mean(x, 2, 5), max(x, 2, 5)... read between two times\n"
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE, --seed N\n"
     "                      as of run\n"
     "  -o FILE|-           a row of CSV with all digits instead\n"

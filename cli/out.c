@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// What --out names beside quantities: patterns (`room*.T`) and expressions (`T - 273.15`). An
-// expression becomes a macro of the model, whose name is its text.
+// What --out names beside quantities: patterns (`room*.T`), expressions (`T - 273.15`), and
+// expressions of patterns. An expression becomes a macro of the model, whose name is its text.
+#define _POSIX_C_SOURCE 200809L  // strndup()
 #include "run.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,19 +55,69 @@ static bool has_name(const SltModel* model, const char* name) {
   return search.found;
 }
 
-/// `room*.T`, `*x`, `T*`: no product is written so.
-static bool has_wildcard(const char* text) {
+/// The first star that is no product: of `room*.T`, `room[*].T`, `*x`, `T*`; NULL if there is none.
+static const char* find_wildcard(const char* text) {
   for (const char* star = strchr(text, '*'); star; star = strchr(star + 1, '*')) {
-    if (star == text || star[-1] == '.' || star[1] == '.' || star[1] == '\0') return true;
+    bool begins = star == text || star[-1] == '.' || star[-1] == '[';
+    if (begins || star[1] == '.' || star[1] == '\0') return star;
   }
-  return false;
+  return NULL;
 }
 
 /// An operator or a call; names of a model may hold them too, and come first.
 static bool is_formula(const char* text) {
-  if (has_wildcard(text)) return false;
+  if (find_wildcard(text)) return false;
   bool word = strncmp(text, "not ", 4) == 0 || strstr(text, " and ") || strstr(text, " or ");
   return (word || strpbrk(text, "+-*/^(<>=!&|")) && !strchr(text, '`') && !strstr(text, " in ");
+}
+
+/// Whether a text as a whole means names of the model.
+static bool is_pattern(const SltModel* model, const char* text) {
+  CliNames found = {0};
+  OutNames names = {.out = &found, .pattern = text};
+  slt_model_names(model, match_name, &names);
+  cli_names_clear(&found);
+  return names.found > 0;
+}
+
+static bool is_of_name(char c) {
+  return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || (c && strchr("_.[]?", c));
+}
+
+/// The item with each name that its pattern means in place of the pattern.
+static bool spread_item(const SltModel* model, const char* item, const char* star, CliNames* out) {
+  const char* begin = star;
+  const char* end = star + 1;
+  while (begin > item && is_of_name(begin[-1]))
+    begin--;
+  while (is_of_name(*end))
+    end++;
+  CliNames found = {0};
+  char* pattern = strndup(begin, (size_t)(end - begin));
+  OutNames names = {.out = &found, .pattern = pattern, .failed = !pattern};
+  if (pattern) slt_model_names(model, match_name, &names);
+  bool good = !names.failed && (names.found > 0 || cli_names_keep(out, item));
+  for (uint32_t i = 0; good && i < found.count; i++) {
+    size_t size = strlen(item) + strlen(found.items[i]) + 1;
+    char* one = malloc(size);
+    if (one) snprintf(one, size, "%.*s%s%s", (int)(begin - item), item, found.items[i], end);
+    good = one ? cli_names_keep(out, one) : out_of_memory() == CLI_DONE;
+    free(one);
+  }
+  cli_names_clear(&found);
+  free(pattern);
+  return good;
+}
+
+bool out_spread(const SltModel* model, const CliNames* asked, CliNames* out) {
+  for (uint32_t i = 0; i < asked->count; i++) {
+    const char* item = asked->items[i];
+    const char* star = strchr(item, '`') ? NULL : find_wildcard(item);
+    if (star && (has_name(model, item) || is_pattern(model, item))) star = NULL;
+    bool good = star ? spread_item(model, item, star, out) : cli_names_keep(out, item);
+    if (!good) return false;
+  }
+  return true;
 }
 
 bool out_expand(const SltModel* model, const CliNames* asked, CliNames* out) {
@@ -82,12 +134,7 @@ bool out_expand(const SltModel* model, const CliNames* asked, CliNames* out) {
 
 /// Whether an item of --out is neither a name nor a pattern of names, but can be computed.
 static bool is_expression(const SltModel* model, const char* text) {
-  CliNames found = {0};
-  OutNames names = {.out = &found, .pattern = text};
-  if (!is_formula(text) || has_name(model, text)) return false;
-  slt_model_names(model, match_name, &names);
-  cli_names_clear(&found);
-  return names.found == 0;
+  return is_formula(text) && !has_name(model, text) && !is_pattern(model, text);
 }
 
 /// Whether an item of --out that the model does not have may be a condition of it.

@@ -24,7 +24,8 @@ typedef struct Run {
   SltFigure* figure;
   Replay replay;
   SltExperiment experiment;
-  CliNames out;  // what --out means
+  CliNames asked;  // by --out, patterns in expressions spread
+  CliNames out;    // what --out means
   char* default_csv;
   char* title;  // the model's name without folder and ending
   Output csv, events;
@@ -669,7 +670,8 @@ static int begin_story(Run* run) {
 static int resolve_out(Run* run) {
   uint32_t warnings = 0;
   size_t length = run->source.length;
-  const CliNames* asked = &run->options.out;
+  const CliNames* asked = &run->asked;
+  if (!out_spread(run->model, &run->options.out, &run->asked)) return CLI_RUN;
   if (!out_add_macros(run->model, asked, &run->source)) return CLI_RUN;
   if (run->source.length != length || out_may_observe(run->model, asked)) {
     run->source.observe = *asked;
@@ -737,6 +739,7 @@ static int run_command(bool explain, int argc, char** argv) {
   slt_sim_free(run.sim);
   slt_model_free(run.model);
   cli_names_clear(&run.out);
+  cli_names_clear(&run.asked);
   free(run.default_csv);
   free(run.title);
   free(run.stop_text);

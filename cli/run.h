@@ -81,7 +81,10 @@ SltStatus replay_run(const Replay* replay, SltSim* sim, SltRecorder* recorder, d
 /// Give a constant or a variable a value from the present time on.
 SltStatus replay_write(SltSim* sim, const char* name, double value);
 
-/// Patterns of --out as the names they mean (out.c); false after a message.
+/// Items of --out with a pattern, `room*.T - 273.15`, as one for each name it means (out.c); false
+/// after a message.
+bool out_spread(const SltModel* model, const CliNames* asked, CliNames* out);
+/// Patterns of --out as the names they mean; false after a message.
 bool out_expand(const SltModel* model, const CliNames* asked, CliNames* out);
 /// Put expressions of --out behind the model's text, as macros; it is to be compiled anew then.
 bool out_add_macros(const SltModel* model, const CliNames* asked, ModelSource* source);

@@ -182,14 +182,19 @@ static bool is_named(const Shelf* shelf, const ShelfEntry* entry, const char* na
   return strlen(name) == length && strncmp(entry->name, name, length) == 0;
 }
 
-/// The entry of a name; NULL after a message.
-static const ShelfEntry* shelf_find(const Shelf* shelf, const char* name) {
+static const ShelfEntry* entry_of(const Shelf* shelf, const char* name) {
   for (size_t i = 0; i < shelf->count; i++) {
     if (is_named(shelf, &shelf->items[i], name)) return &shelf->items[i];
   }
+  return NULL;
+}
+
+/// The entry of a name; NULL after a message.
+static const ShelfEntry* shelf_find(const Shelf* shelf, const char* name) {
+  const ShelfEntry* entry = entry_of(shelf, name);
+  if (entry) return entry;
   cli_error("there is no `%s` in %s", name, shelf->root);
   cli_hint("`saltus %s` lists what there is", shelf->command);
-  if (!is_gallery(shelf)) cli_hint("`saltus docs --find %s` looks for the word in all pages", name);
   return NULL;
 }
 
@@ -385,8 +390,12 @@ static int act(const Shelf* shelf, ShelfAction action, char* const* words, int c
     cli_error(is_gallery(shelf) ? "--copy needs the name of a model" : "--find needs a word");
     return CLI_USAGE;
   }
-  if (action == SHELF_OWN && !is_gallery(shelf)) return search_pages(shelf, words, count);
-  bool named = action != SHELF_SHOW || (!is_gallery(shelf) && count == 1);
+  // of the manual, what is neither a page nor a message is something to look for
+  bool page = count == 1 && (message_is_code(words[0]) || entry_of(shelf, words[0]));
+  bool asked = action == SHELF_SHOW && count > 0;
+  if (!is_gallery(shelf) && (action == SHELF_OWN || (asked && !page)))
+    return search_pages(shelf, words, count);
+  bool named = action != SHELF_SHOW || (!is_gallery(shelf) && asked);
   return named ? with_entry(shelf, action, words[0]) : shelf_list(shelf, words, count);
 }
 

@@ -115,9 +115,9 @@ static bool search_page(const SearchPage* page, bool headings, const Words* word
 static bool print_sections(const Section* best, const Words* words) {
   bool found = false;
   for (int i = 0; i < SECTIONS_MAX; i++) {
-    // one with no more than half of the words is about something else
-    if (2 * bits(best[i].found) <= words->count) continue;
-    if (!found) cli_note("no line has all of these words; sections with most of them:");
+    // one with fewer than half of the words is about something else
+    if (2 * bits(best[i].found) < words->count) continue;
+    if (!found) cli_note("no line has all of these words; sections with some of them:");
     found = true;
     cli_print(stdout, "%s:%d: %s\n", best[i].page->name, best[i].line, best[i].heading);
   }

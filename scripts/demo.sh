@@ -15,8 +15,7 @@ cat <<TEXT
 A ball falls from 10 m, bounces, and comes to rest. Its model, models/ball.lisma, says so:
 
 TEXT
-sed -n '/^const\|^[a-z]*.* = \|^state\|^ \|^}/p' "$root/models/ball.lisma" |
-  sed '/^\/\//d; /^experiment/d; s/^/    /'
+sed '/^\/\//d; /^$/d; /^\(experiment\|animate\|control\|measure\)/,$d; s/^/    /' "$root/models/ball.lisma"
 
 cat <<TEXT
 

@@ -39,6 +39,7 @@ typedef struct SltMeasures SltMeasures;
 ///   end(x) start(x) at(x, t)                  values; x is any formula of quantities of the model
 ///   max(x) min(x) mean(x) rms(x) integral(x)  over the run
 ///   quantile(x, q)                            x is at most this for a share q of the time
+///   max(x, 2, 5) ... quantile(x, q, 2, 5)     the same between two times
 ///   time(A.s) time(A.s, k)                    first (k-th) entry into state s of automaton A
 ///   count(A.s) duration(A.s)                  number of entries, time spent there
 ///

@@ -173,6 +173,23 @@ static SltStatus check_number(Reader* r, const Reading* reading) {
   return SLT_OK;
 }
 
+/// The times between which a reading along the motion looks, if some are given.
+static SltStatus read_times(Reader* r, FormulaParser* p, Reading* reading) {
+  reading->from = -HUGE_VAL;
+  reading->to = HUGE_VAL;
+  bool along = reading_is_along(reading->kind) && reading->kind != READING_AT;
+  if (!along || !formula_take(p, ',')) return SLT_OK;
+  SLT_TRY(read_number(p, &reading->from));
+  if (!formula_take(p, ',')) {
+    return problem_set(r->problem, SLT_ERR_SYNTAX, "for example mean(x, 2, 5)",
+                       "expected a second time, up to which it reads");
+  }
+  SLT_TRY(read_number(p, &reading->to));
+  if (reading->from < reading->to) return SLT_OK;
+  return problem_set(r->problem, SLT_ERR_ARGUMENT, "the earlier time comes first: mean(x, 2, 5)",
+                     "there is nothing between the two times");
+}
+
 static SltStatus read_reading(Reader* r, FormulaParser* p, uint32_t word, uint32_t* leaf) {
   SltMeasures* m = r->measures;
   if (m->reading_count == MEASURE_LEAVES) {
@@ -192,6 +209,7 @@ static SltStatus read_reading(Reader* r, FormulaParser* p, uint32_t word, uint32
     }
     SLT_TRY(read_number(p, &reading->number));
   }
+  SLT_TRY(read_times(r, p, reading));
   if (!formula_take(p, ')')) {
     return problem_set(r->problem, SLT_ERR_SYNTAX, NULL, "expected ')' behind the argument of %s",
                        reading_words[word].name);
@@ -199,19 +217,21 @@ static SltStatus read_reading(Reader* r, FormulaParser* p, uint32_t word, uint32
   return check_number(r, reading);
 }
 
-/// max(a, b) of two measures is the ordinary function: it has a comma at its own level.
-static bool has_comma(const FormulaParser* p) {
+/// Commas at the level of a call. max(a, b) of two measures is the ordinary function, max(x, 2, 5)
+/// reads x between two times.
+static int count_commas(const FormulaParser* p) {
   int depth = 0;
+  int count = 0;
   bool quoted = false;
   for (const char* at = p->at; at < p->end; at++) {
     if (*at == '`') quoted = !quoted;
     if (quoted) continue;
     if (*at == '(' || *at == '[') depth++;
     if (*at == ')' || *at == ']') depth--;
-    if (depth < 0) return false;
-    if (depth == 0 && *at == ',') return true;
+    if (depth < 0) break;
+    count += depth == 0 && *at == ',';
   }
-  return false;
+  return count;
 }
 
 static SltStatus add_plain(Reader* r, ReadingKind kind, uint32_t number, uint32_t* leaf) {
@@ -239,7 +259,7 @@ static SltStatus measure_leaf(void* user, FormulaParser* p, Str name, bool call,
   for (uint32_t w = 0; call && w < SLT_COUNT(reading_words); w++) {
     if (!str_equal(name, str_from_c(reading_words[w].name))) continue;
     ReadingKind kind = reading_words[w].kind;
-    if ((kind == READING_MAX || kind == READING_MIN) && has_comma(p)) return SLT_END;
+    if ((kind == READING_MAX || kind == READING_MIN) && count_commas(p) == 1) return SLT_END;
     return read_reading(r, p, w, leaf);
   }
   if (call) return SLT_END;

@@ -6,6 +6,8 @@
 
 #include "experiment/experiment.h"
 
+#include <math.h>
+
 typedef enum ReadingKind {
   READING_END,
   READING_START,
@@ -31,6 +33,7 @@ typedef struct Reading {
   Formula signal;     // over the quantities of the measures; empty for states
   uint64_t reads;     // bit i: the signal reads quantity i
   double number;      // time, share, or number of the entry
+  double from, to;    // times that it is about; the whole run where none are given
   char* automaton;    // of a state...
   const char* state;  // ...and its name, in the same block
   uint32_t measure;   // READING_MEASURE
@@ -51,6 +54,11 @@ struct SltMeasures {
 /// Whether a reading needs the motion itself, not only points of it.
 static inline bool reading_is_along(ReadingKind kind) {
   return kind >= READING_AT && kind <= READING_QUANTILE;
+}
+
+/// Whether a reading is about the motion between two times.
+static inline bool reading_has_times(const Reading* reading) {
+  return reading_is_along(reading->kind) && reading->to < HUGE_VAL;
 }
 
 static inline bool reading_is_of_state(ReadingKind kind) {
@@ -148,6 +156,8 @@ SltStatus measuring_end(Measuring* m, double* values);
 
 /// The signal of a reading at the present point, or just before the last instant.
 double measuring_signal(Measuring* m, const Reading* reading, bool before);
+/// How much of the run so far a reading is about.
+double measuring_span(const Measuring* m, const Reading* reading);
 
 /// Look at a point of the present stretch; rounding may have taken a time to its end, which belongs
 /// to the instant there.

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+double measuring_span(const Measuring* m, const Reading* reading) {
+  return fmin(slt_sim_time(m->sim), reading->to) - fmax(m->t_start, reading->from);
+}
+
 double measuring_signal(Measuring* m, const Reading* reading, bool before) {
   double leaves[MEASURE_LEAVES];
   for (uint32_t i = 0; i < m->measures->quantity_count; i++) {
@@ -43,7 +47,8 @@ static void take_point(Measuring* m, double t, SltWhen when) {
                 (reading->kind == READING_START && t == m->t_start);
     here &= !before;
     if (here) state->value = measuring_signal(m, reading, false);
-    if (reading->kind == READING_MAX || reading->kind == READING_MIN) {
+    bool extremum = reading->kind == READING_MAX || reading->kind == READING_MIN;
+    if (extremum && t >= reading->from && t <= reading->to) {
       here = take_extremum(state, reading->kind, measuring_signal(m, reading, before));
     }
     if (!here || !m->slopes) continue;
@@ -110,6 +115,28 @@ static SltStatus take_piece(void* user, const CurvePiece* piece) {
   }
 }
 
+/// A value at the first or last time of a reading, which is no point of the run.
+static SltStatus take_end(Measuring* m, double t) {
+  const Reading* reading = &m->measures->readings[m->reading];
+  double value = 0.0;
+  if (reading->kind != READING_MAX && reading->kind != READING_MIN) return SLT_OK;
+  SLT_TRY(look_value(m, t, &value));
+  bool better = take_extremum(&m->states[m->reading], reading->kind, value);
+  if (better && m->slopes) slopes_take(m, m->reading, SLT_WHEN_NOW);
+  return SLT_OK;
+}
+
+/// The part of the motion from a to b that a reading is about.
+static SltStatus take_part(Measuring* m, double a, double b) {
+  const Reading* reading = &m->measures->readings[m->reading];
+  double from = fmax(a, reading->from);
+  double to = fmin(b, reading->to);
+  if (!(from < to)) return SLT_OK;
+  if (from > a) SLT_TRY(take_end(m, from));
+  if (to < b) SLT_TRY(take_end(m, to));
+  return curve_walk(from, to, &m->states[m->reading].scale, look_value, take_piece, m);
+}
+
 /// The motion from a to b, at which nothing has happened yet.
 static SltStatus take_stretch(Measuring* m, double a, double b) {
   m->until = b;
@@ -125,7 +152,7 @@ static SltStatus take_stretch(Measuring* m, double a, double b) {
       SLT_TRY(look_value(m, reading->number, &m->states[i].value));
       if (m->slopes) slopes_take(m, i, SLT_WHEN_NOW);
     } else if (reading_is_along(reading->kind)) {
-      SLT_TRY(curve_walk(a, b, &m->states[i].scale, look_value, take_piece, m));
+      SLT_TRY(take_part(m, a, b));
     }
   }
   return SLT_OK;
@@ -238,6 +265,7 @@ double measure_horizon(const SltMeasures* measures, uint32_t measure, const doub
     if (!(wanted >> i & 1) || reading->kind == READING_CONSTANT) continue;
     double own = HUGE_VAL;
     if (reading->kind == READING_AT) own = reading->number;
+    if (reading_has_times(reading)) own = reading->to;
     // the measure is the time itself where nothing else stands in its formula
     if (reading->kind == READING_TIME && measures->formulas[measure].count == 1)
       own = values[measure];
@@ -368,7 +396,10 @@ static double quantile(const ReadingState* state, double share) {
 static double result(Measuring* m, uint32_t i, const double* values) {
   const Reading* reading = &m->measures->readings[i];
   ReadingState* state = &m->states[i];
-  double span = slt_sim_time(m->sim) - m->t_start;
+  double span = measuring_span(m, reading);
+  bool summed = reading->kind == READING_MEAN || reading->kind == READING_INTEGRAL ||
+                reading->kind == READING_RMS;
+  if (summed && reading_has_times(reading) && !(span > 0.0)) return (double)NAN;
   switch (reading->kind) {
   case READING_END: return measuring_signal(m, reading, false);
   case READING_MEAN: return state->value / span;

@@ -180,7 +180,8 @@ SltStatus slopes_take_stretch(Measuring* m) {
     const Reading* reading = &m->measures->readings[i];
     SlopeRow* sum = reading_row(m, i);
     if (!is_integral(reading->kind) || sum->unknown) continue;
-    if (!formula_is_smooth(&reading->signal) || slt_sensitivity_gap(m->slopes->run)) {
+    bool smooth = formula_is_smooth(&reading->signal) && !reading_has_times(reading);
+    if (!smooth || slt_sensitivity_gap(m->slopes->run)) {
       sum->unknown = true;
       continue;
     }
@@ -233,7 +234,7 @@ static void conclude_reading(Measuring* m, uint32_t i, const double* readings) {
   const Reading* reading = &m->measures->readings[i];
   Slopes* slopes = m->slopes;
   SlopeRow* row = reading_row(m, i);
-  double span = slt_sim_time(m->sim) - m->t_start;
+  double span = measuring_span(m, reading);
   double value = readings[i];
   switch (reading->kind) {
   case READING_END: slopes_take(m, i, m->stopped ? SLT_WHEN_AFTER : SLT_WHEN_NOW); break;

@@ -96,7 +96,8 @@ static Known read_unit(Checker* c, Str text, Span span) {
     Diag* diag = text.length > UNIT_SHOWN
                      ? diag_add(c->diags, DIAG_E0316, span, "this is no unit")
                      : diag_add(c->diags, DIAG_E0316, span, "'%.*s' is no unit", STR_ARGS(text));
-    diag_hint(c->diags, diag, "write, for example, \"m/s^2\", \"kW\", \"N*m\", \"degC\"");
+    diag_hint(c->diags, diag,
+              "write, for example, \"m/s^2\", \"kW\", \"N*m\", \"m^2.5\", \"degC\"");
   }
   return nothing;
 }
@@ -559,7 +560,8 @@ static void expect_product(Checker* c, const AstExpr* e, Known known) {
 }
 
 static void expect(Checker* c, const AstExpr* e, Known known) {
-  if (known.kind != KNOWN_UNIT) return;
+  // the last pass learns nothing any more, and would tell of a mistake twice
+  if (known.kind != KNOWN_UNIT || c->report) return;
   if (e->kind == AST_NAME) {
     if (known_of(c, e).kind == KNOWN_NOTHING)
       learn(c, &e->as.name.name, e->as.name.order, known, e->span);

@@ -3,6 +3,7 @@
 """Patterns and expressions in --out, several models, --watch, diff, names, completions of names."""
 import csv
 import json
+import math
 import os
 import signal
 import subprocess
@@ -41,6 +42,14 @@ class Comforts(cli_case.CliCase):
         self.assertEqual(self.rows("ball.lisma", "--out", "*.state,y")[0], ["time", "main.state", "y"])
         self.assertEqual(self.rows("rooms.lisma", "--out", "q,q,room*,*")[0], ["time", "q", *rooms])
         self.fails(1, "run", "rooms.lisma", "-q", "--out", "hall", says=["hall"])
+        # a pattern inside an expression: a column for each name it means
+        self.write("house.lisma", "part Room { T' = -T; T(t0) = 290; }\nRoom room[2];\nexperiment { end = 1; }")
+        for pattern in ("room*.T", "room[*].T", "*.T"):
+            rows = self.rows("house.lisma", "--out", f"{pattern}*2 - 273.15,room[1].T")
+            self.assertEqual(len(rows[0]), 4, rows[0])
+            self.assertEqual(float(rows[1][1]), 2 * 290 - 273.15)
+        self.assertEqual(self.rows("house.lisma", "--out", "room[*].T'")[0], ["time", "room[1].T'", "room[2].T'"])
+        self.fails(1, "run", "house.lisma", "-q", "--out", "hall[*].T + 1", says=["the model has no `hall[*].T + 1`"])
 
     def test_table_of_events(self):
         """The records of --events FILE.csv are those of the JSON lines, also behind a checkpoint."""
@@ -109,6 +118,15 @@ class Comforts(cli_case.CliCase):
         self.good("measure", "bounce.lisma", "-m", "rms(v)", "-o", "one.csv")
         swept = self.good("sweep", "bounce.lisma", "--vary", "e=0.8", "-m", "rms(v)", "-q", "-o", "-").out.splitlines()[1].split(",")
         self.assertEqual(self.read("one.csv").splitlines()[1], swept[2])
+        # between two times
+        self.write("wave.lisma", "x = 3 + sin(time); experiment { end = 10; }")
+        asked = ("max(x, 5, 10)", "min(x, 5, 10)", "mean(x, 5, 10)", "integral(x, 5, 6)", "max(x, 5, 5.2)", "mean(x, 20, 30)", "mean(x, 8, 99)")
+        row = self.good("measure", "wave.lisma", *(part for m in asked for part in ("-m", m)), "-o", "-").out.splitlines()[1].split(",")
+        mean = lambda a, b: 3 + (math.cos(a) - math.cos(b)) / (b - a)
+        for given, wanted in zip(row, (4, 3 + math.sin(5), mean(5, 10), mean(5, 6), 3 + math.sin(5.2), None, mean(8, 10))):
+            self.assertEqual(given, "") if wanted is None else self.assertAlmostEqual(float(given), wanted, places=9)
+        self.fails(2, "measure", "wave.lisma", "-m", "mean(x, 5)", says=["a second time"])
+        self.fails(2, "measure", "wave.lisma", "-m", "mean(x, 5, 2)", says=["nothing between"])
         self.fails(2, "measure", "ball.lisma", says=["what to measure", "max(x)"])
         self.fails(2, "measure", says=["needs a model"])
         self.fails(2, "measure", "bounce.lisma", "-o", "bounce.lisma", says=["bounce.lisma"])

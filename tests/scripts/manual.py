@@ -28,12 +28,12 @@ ELSEWHERE = {"docs/diagnostics.md": "script.diagnostics", "docs/grammar.md": "sc
 SHOWN = ("text", "json")  # files and drawings
 QUERIES = (("how do I stop the run", "howdoi.html#19"), ("zero-order hold", "howdoi.html#5"), ("overlay plots", "howdoi.html#60"),
            ("log scale", "howdoi.html#61"), ("sensitivities", "experiments.html#sensitivities"), ("impatient customers", "queueing.html"),
-           ("continuing a run with another parameter", "howdoi.html#52"), ("why did it not happen", "howdoi.html#70"),
+           ("continuing a run with another parameter", "howdoi.html#52"), ("why did it not happen", "howdoi.html#71"),
            ("assert", "howdoi.html#20"), ("E0203", "diagnostics.html#e0203"), ("monte carlo", "howdoi.html#66"), ("bode plot", "experiments.html#equilibria"),
            ("stop when empty", "howdoi.html#19"), ("step input", "howdoi.html#27"), ("save figure", "howdoi.html#59"),
            ("initial value of array", "howdoi.html#46"), ("remove warm-up", "howdoi.html#66"), ("dead time", "howdoi.html#8"),
            ("anti-windup", "howdoi.html#32"), ("time axis in hours", "howdoi.html#60"), ("LaTeX", "howdoi.html#59"), ("decimal commas", "howdoi.html#56"),
-           ("own sink", "howdoi.html#73"), ("final value in a script", "howdoi.html#72"), ("uninstall", "howdoi.html#74"), ("monte carlo xyzzy", "howdoi.html#66"))
+           ("own sink", "howdoi.html#74"), ("final value in a script", "howdoi.html#73"), ("uninstall", "howdoi.html#75"), ("monte carlo xyzzy", "howdoi.html#66"))
 ASK = """
 const words = process.argv.slice(2), element = () => ({children: [], append(x) { this.children.push(x); }, addEventListener() {}});
 const field = element(), found = element();
