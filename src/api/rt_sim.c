@@ -213,8 +213,9 @@ static bool find_quantity(const Model* model, Str wanted, SltQuantity* out) {
   return str_equal(wanted, STR_LIT("time"));
 }
 
-/// The name that a model's text writes with one index: x[3] is x3. False where there is none.
-static bool paste_index(Str name, char* room, size_t capacity, Str* out) {
+/// The name that a model's text writes with one index: x[3] is x3, and r[2].x[3] is r[2].x3, or
+/// r2.x3 where `owners` is given. False where there is none.
+static bool paste_index(Str name, bool owners, char* room, size_t capacity, Str* out) {
   size_t length = 0;
   bool pasted = false;
   if (name.length > capacity) return false;
@@ -224,7 +225,9 @@ static bool paste_index(Str name, char* room, size_t capacity, Str* out) {
            name.data[i + 1 + digits] >= '0' && name.data[i + 1 + digits] <= '9') {
       digits++;
     }
-    bool index = digits > 0 && i + 1 + digits < name.length && name.data[i + 1 + digits] == ']';
+    size_t end = i + 1 + digits;
+    bool index = digits > 0 && end < name.length && name.data[end] == ']';
+    if (!owners && end + 1 < name.length && name.data[end + 1] == '.') index = false;
     memcpy(room + length, name.data + i + index, index ? digits : 1);
     length += index ? digits : 1;
     i += index ? digits + 1 : 0;
@@ -243,8 +246,11 @@ SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out) {
   char room[256];
   Str pasted;
   if (find_quantity(sim->model, wanted, out)) return SLT_OK;
-  if (!paste_index(wanted, room, sizeof room, &pasted)) return SLT_ERR_NOT_FOUND;
-  return find_quantity(sim->model, pasted, out) ? SLT_OK : SLT_ERR_NOT_FOUND;
+  for (int owners = 0; owners < 2; owners++) {
+    bool any = paste_index(wanted, owners, room, sizeof room, &pasted);
+    if (any && find_quantity(sim->model, pasted, out)) return SLT_OK;
+  }
+  return SLT_ERR_NOT_FOUND;
 }
 
 SltStatus slt_sim_set_initial(SltSim* sim, const char* name, double value) {

@@ -200,6 +200,9 @@ static SltStatus read_atom(FormulaParser* p, uint32_t* out) {
   uint32_t length = number_read((Str){p->at, (uint32_t)(p->end - p->at)}, false, &number);
   if (length == 0) return read_name(p, out);
   p->at += length;
+  const char* end =
+      formula_peek(p) == '"' ? memchr(p->at + 1, '"', (size_t)(p->end - p->at - 1)) : NULL;
+  if (end) p->at = end + 1;  // its unit, which is looked at with the model
   return push(p, (FormulaNode){.op = FORMULA_NUMBER, .number = number}, out);
 }
 

@@ -521,28 +521,6 @@ static void derive_orders(IrModel* model) {
   }
 }
 
-bool* ir_nodes_reading_time(const IrPool* pool, Arena* arena) {
-  bool* reads = ARENA_ARRAY(arena, bool, pool->nodes.count);
-  for (uint32_t i = 1; i < pool->nodes.count; i++) {
-    const IrNode* node = &pool->nodes.data[i];
-    reads[i] = node->op == IR_TIME;
-    for (uint32_t k = ir_first_arg(node->op); k < ir_op_arity((IrOp)node->op); k++) {
-      reads[i] = reads[i] || reads[node->arg[k]];
-    }
-  }
-  return reads;
-}
-
-bool ir_term_is_continuous(const IrModel* model, const bool* reads_time, IrTerm term) {
-  if (reads_time[term.shape.index]) return true;
-  for (uint32_t k = 0; k < term.leaf_count; k++) {
-    IrLeaf leaf = ir_leaf(model, term, k);
-    bool moves = leaf.kind == IR_LEAF_VAR && model->vars.data[leaf.id].kind != IR_VAR_DISCRETE;
-    if (moves) return true;
-  }
-  return false;
-}
-
 void canon_apply(Canon* canon) {
   IrModel* model = canon->model;
   rank_actions(canon);
@@ -560,9 +538,5 @@ void canon_apply(Canon* canon) {
 
   derive_ranges(model);
   derive_orders(model);
-  const bool* reads_time = ir_nodes_reading_time(&model->pool, canon->arena);
-  for (uint32_t i = 0; i < model->atoms.count; i++) {
-    IrAtom* atom = &model->atoms.data[i];
-    atom->continuous = ir_term_is_continuous(model, reads_time, atom->g);
-  }
+  ir_decide_continuous(model, canon->arena);
 }

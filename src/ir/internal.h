@@ -26,10 +26,8 @@ void ir_work_reset(IrModel* model);
 typedef void IrTermFn(void* context, IrTerm* term);
 void ir_each_term(IrModel* model, IrTermFn* visit, void* context);
 
-/// Per node: whether it reads the time.
-bool* ir_nodes_reading_time(const IrPool* pool, Arena* arena);
-/// Whether a term reads the time or a variable that moves between events.
-bool ir_term_is_continuous(const IrModel* model, const bool* reads_time, IrTerm term);
+/// Per atom: whether it reads the time or a variable that moves between events.
+bool* ir_continuous_atoms(const IrModel* model, Arena* arena);
 
 /// Variable -> index of its first start + 1, or 0.
 uint32_t* ir_first_starts(const IrModel* model, Arena* arena);

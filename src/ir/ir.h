@@ -252,7 +252,7 @@ typedef struct IrAtom {
   uint8_t type;      // IrAtomType
   uint8_t relation;  // IrAtomRelation
   bool bipolar;      // its becoming false matters too: under a negation or in a switch
-  bool continuous;   // reads time or a variable that is not discrete
+  bool continuous;   // reads time or a variable that moves between events (see moving.c)
   bool kink;         // of `abs`, `min`, `max`: what it switches is continuous there
   IrTerm eps;        // absent: default of the run
   IrTerm gamma;      // absent: default of the run
@@ -574,6 +574,8 @@ static inline IrLeaf ir_leaf(const IrModel* model, IrTerm term, uint32_t slot) {
 /// Equal atoms become one, and so do equal switches without bodies. Unused nodes and numbers are
 /// dropped. Macros keep their order. O(n log n), about half a second for a million equations.
 void ir_canonicalise(IrModel* model);
+/// Say of each atom whether it is continuous; needs the kinds and orders of the variables.
+void ir_decide_continuous(IrModel* model, Arena* scratch);
 
 #define IR_COMBINATIONS_FEW 256.0
 

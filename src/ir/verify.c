@@ -303,7 +303,6 @@ static bool verify_orders(Verify* v) {
 
 static bool verify_atoms(Verify* v) {
   const IrModel* model = v->model;
-  const bool* reads_time = ir_nodes_reading_time(&model->pool, v->arena);
   for (uint32_t i = 0; i < model->atoms.count; i++) {
     const IrAtom* a = &model->atoms.data[i];
     bool valid =
@@ -312,7 +311,10 @@ static bool verify_atoms(Verify* v) {
     if (!valid) return false;
     if (a->type > IR_ATOM_STRUCK) return verify_fail(v, "atom %u: no such type", i);
     if (a->relation > IR_REL_EQ) return verify_fail(v, "atom %u: no such relation", i);
-    if (a->continuous != ir_term_is_continuous(model, reads_time, a->g)) {
+  }
+  const bool* continuous = ir_continuous_atoms(model, v->arena);
+  for (uint32_t i = 0; i < model->atoms.count; i++) {
+    if (model->atoms.data[i].continuous != continuous[i]) {
       return verify_fail(v, "atom %u: wrong about what it reads", i);
     }
   }

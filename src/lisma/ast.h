@@ -403,6 +403,8 @@ typedef struct AstInstance {
   bool behind_state;          // the statement before is a state without `from`
   bool fmu;                   // written as `fmu name = "type" (arguments);`
   bool tried;                 // nobody has written it: it shows mistakes in a part without any
+  bool element;               // once expanded: the loops of its array are around it
+  AstArgumentList usual;      // once expanded, where there are units: the defaults of `arguments`
   AstBlock body;              // once expanded: the statements of the part under their new names
 } AstInstance;
 

@@ -207,6 +207,7 @@ static void push_instance(Expander* x, Component* u, Statements* body, Statement
   AstInstance* copy = ARENA_NEW(x->arena, AstInstance);
   *copy = *u->instance;
   copy->name = u->prefix;
+  copy->name.number = ++x->name_count;
   copy->body.span = u->instance->span;
   copy->body.statements.data = body->data;
   copy->body.statements.count = body->count;
@@ -249,7 +250,11 @@ void expand_instance(Expander* x, Component* parent, const AstInstance* instance
   expand_states(x, u, &body);
   Statements one = {0};
   push_instance(x, u, &body, &one);
-  if (one.count) base_vec_push(x->arena, out, wrap_loops(x, u, one.data[0]));
+  if (one.count == 0) return;
+  AstInstance* copy = one.data[0].as.instances.data;
+  copy->element = u->prefix.indices.count > 0;
+  if (x->model->has_units) expand_keep_defaults(x, u, copy);
+  base_vec_push(x->arena, out, wrap_loops(x, u, one.data[0]));
 }
 
 /// One instance of a part that has none, with something for each parameter without a default.

@@ -109,6 +109,25 @@ AstExpr* expand_parameter_value(Expander* x, Component* u, uint32_t index) {
   return value;
 }
 
+void expand_keep_defaults(Expander* x, Component* u, AstInstance* copy) {
+  const AstArgumentList* parameters = &u->table->part->parameters;
+  BASE_VEC(AstArgument) given = {0};
+  BASE_VEC(AstArgument) usual = {0};
+  for (uint32_t i = 0; i < parameters->count; i++) {
+    const AstArgument* parameter = &parameters->data[i];
+    const AstArgument* argument = find_argument(u->instance, parameter->name.head);
+    if (!argument || !parameter->value) continue;
+    AstArgument value = *argument;
+    value.value = expand_parameter_value(x, u, i);
+    base_vec_push(x->arena, &given, value);
+    value.value = expand_copy_optional(x, u, parameter->value);
+    base_vec_push(x->arena, &usual, value);
+  }
+  copy->arguments.data = given.data;
+  copy->usual.data = usual.data;
+  copy->arguments.count = copy->usual.count = given.count;
+}
+
 void expand_find_substitutes(Expander* x, Component* u) {
   uint32_t count = u->table->part->parameters.count;
   bool found = u->prefix.indices.count > 0;

@@ -170,6 +170,8 @@ AstExpr* expand_loop_variable(Expander* x, Str variable, Span span);
 /// The value of a parameter, in the words of the model; NULL when there is none.
 AstExpr* expand_parameter_value(Expander* x, Component* u, uint32_t index);
 /// Find the parameters that depend on an index: those that read others that do, too.
+/// The arguments of an instance and the defaults they stand for.
+void expand_keep_defaults(Expander* x, Component* u, AstInstance* copy);
 void expand_find_substitutes(Expander* x, Component* u);
 
 // ---------------------------------------------------------------------------------------------

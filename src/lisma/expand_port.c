@@ -3,13 +3,16 @@
 // Ports and connections: a port `p` with quantities v and i is the names p.v and p.i.
 #include "lisma/expand_internal.h"
 
-static AstNameList flatten_quantities(Expander* x, const AstName* port, const AstNameList* list) {
+/// The names of a port's quantities, as they stand at `place`, or where they are declared.
+static AstNameList flatten_quantities(Expander* x, const AstName* port, const AstNameList* list,
+                                      const Span* place) {
   AstNameList out = {.count = list->count};
   if (list->count) out.data = ARENA_ARRAY(x->arena, AstName, list->count);
   for (uint32_t i = 0; i < list->count; i++) {
     NameMaker m = expand_begin_name(x, port);
     expand_append_word(&m, list->data[i].head);
     out.data[i] = expand_end_name(&m, &list->data[i]);
+    if (place) out.data[i].span = *place;
   }
   return out;
 }
@@ -18,8 +21,8 @@ void expand_copy_port(Expander* x, Component* u, const AstStatement* s, AstState
   const AstPort* port = s->as.port.port;
   AstPort* copy = ARENA_NEW(x->arena, AstPort);
   copy->name = expand_own_name(x, u, &port->name);
-  copy->across = flatten_quantities(x, &copy->name, &port->across);
-  copy->through = flatten_quantities(x, &copy->name, &port->through);
+  copy->across = flatten_quantities(x, &copy->name, &port->across, NULL);
+  copy->through = flatten_quantities(x, &copy->name, &port->through, NULL);
   copy->outermost = u->depth == 1 && u->instance->sizes.count == 0;
   out->as.port.port = copy;
   base_vec_push(x->arena, &x->copies, ((PortCopy){u->instance, port, copy}));
@@ -63,8 +66,8 @@ void expand_copy_connect(Expander* x, Component* u, const AstStatement* s, AstSt
       continue;
     }
     AstConnection connection = {.span = e->span, .outer = path.outer};
-    connection.across = flatten_quantities(x, &path.name, &path.port->across);
-    connection.through = flatten_quantities(x, &path.name, &path.port->through);
+    connection.across = flatten_quantities(x, &path.name, &path.port->across, &e->span);
+    connection.through = flatten_quantities(x, &path.name, &path.port->through, &e->span);
     base_vec_push(x->arena, &list, connection);
   }
   out->as.connect.connections.data = list.data;

@@ -177,34 +177,10 @@ static void init_maps(Lower* l) {
   l->functions.logical = empty;
   l->functions.results = empty;
   l->functions.parts_seen = empty;
+  l->functions.elements = empty;
   l->ports.ids = empty;
   l->names.pasted_units = empty;
   l->names.text.arena = l->scratch;
-}
-
-/// Whether an atom reads something that moves between events: needs the kinds of the variables.
-static void decide_continuous(Lower* l) {
-  IrModel* m = l->m;
-  uint32_t node_count = m->pool.nodes.count;
-  bool* reads_time = ARENA_ARRAY(l->scratch, bool, node_count);
-  for (uint32_t i = 1; i < node_count; i++) {
-    const IrNode* node = &m->pool.nodes.data[i];
-    reads_time[i] = node->op == IR_TIME;
-    if (node->op == IR_SLOT) continue;
-    uint32_t first = node->op == IR_TABLE ? 1 : 0;
-    for (uint32_t k = first; k < ir_op_arity((IrOp)node->op); k++) {
-      reads_time[i] = reads_time[i] || reads_time[node->arg[k]];
-    }
-  }
-  for (uint32_t i = 0; i < m->atoms.count; i++) {
-    IrAtom* atom = &m->atoms.data[i];
-    bool continuous = reads_time[atom->g.shape.index];
-    for (uint32_t k = 0; k < atom->g.leaf_count && !continuous; k++) {
-      IrLeaf leaf = ir_leaf(m, atom->g, k);
-      continuous = leaf.kind == IR_LEAF_VAR && m->vars.data[leaf.id].kind != IR_VAR_DISCRETE;
-    }
-    atom->continuous = continuous;
-  }
 }
 
 static void lower_model(Lower* l) {
@@ -216,7 +192,7 @@ static void lower_model(Lower* l) {
   Site top = {.body = 0, .automaton = IR_NONE, .owner = IR_NONE};
   lower_block(l, &l->ast->body, &top);
   resolve_lower_macros(l);
-  if (l->walk.stopped) return;
+  if (l->walk.stopped || !resolve_check_elements(l)) return;
   lower_check_alike(l);
   lower_check_functions(l);
   lower_connections(l);
@@ -227,7 +203,7 @@ static void lower_model(Lower* l) {
   resolve_kinds(l);
   lower_check_outputs(l);
   lower_check_controls(l);
-  decide_continuous(l);
+  ir_decide_continuous(l->m, l->scratch);
 }
 
 bool lower_whole(Lower* l, Str* why) {
@@ -239,7 +215,7 @@ bool lower_whole(Lower* l, Str* why) {
   lower_hide_helpers(l);
   if (!valid || !ir_merge_alternatives(l->m, l->scratch)) return valid;
   ir_canonicalise(l->m);
-  decide_continuous(l);
+  ir_decide_continuous(l->m, l->scratch);
   return ir_verify(l->m, l->arena, why);
 }
 

@@ -205,6 +205,13 @@ typedef struct KnownCall {
 } KnownCall;
 
 /// What is known about a variable beside IrVar; by variable index.
+/// A name that belongs to an element of an array of parts, tank[3].h, and where it was first met.
+typedef struct ElementMember {
+  uint32_t name;
+  uint32_t length;  // of the name of the element
+  Span span;
+} ElementMember;
+
 typedef struct VarInfo {
   uint32_t first;  // smallest place where it is written
   uint32_t flags;
@@ -394,6 +401,7 @@ typedef struct LowerNames {
   bool open;                 // names that nothing determines are no mistake
   Map pasted_units;          // name with an index -> name id of its unit
   BASE_VEC(IndexNode) index_nodes;
+  BASE_VEC(ElementMember) members;
   Map sparse;  // (node, value) -> child
   BASE_VEC(Symbol) symbols;
   BASE_VEC(Constant) constants;
@@ -421,6 +429,7 @@ typedef struct LowerFunctions {
   Map logical;                         // name id of a head: given a condition as its value
   BASE_VEC(const AstInstance*) parts;  // all instances that were read
   Map parts_seen;
+  Map elements;                 // name id of an element of an array of parts -> 1
   const AstInstance* instance;  // the part whose statements are read; NULL outside of all
 } LowerFunctions;
 
@@ -583,6 +592,8 @@ bool scale_place(Lower* l, const AstExpr* expr, double* value);
 
 /// The known name that is most like this one; empty when none is near.
 Str resolve_near_value(Lower* l, Str name);
+/// Whether the arrays of parts have all elements whose members the model names.
+bool resolve_check_elements(Lower* l);
 Str resolve_near_state(Lower* l, uint32_t automaton, Str name);
 Str resolve_near_automaton(Lower* l, Str name);
 /// Among the labels of global equations.

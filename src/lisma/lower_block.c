@@ -564,6 +564,7 @@ static void lower_instance(Lower* l, const AstInstance* instance, const Site* si
     map_set(&l->functions.parts_seen, key, 0, 1);
     base_vec_push(l->scratch, &l->functions.parts, instance);
   }
+  if (instance->element) map_set(&l->functions.elements, resolve_name(l, &instance->name), 0, 1);
   lower_block(l, &instance->body, site);
   l->functions.instance = outer;
 }

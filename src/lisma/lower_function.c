@@ -10,6 +10,26 @@
 
 #include <string.h>
 
+/// The k-th of the arguments and local names of a function.
+static const AstName* own_name(const AstFunction* f, uint32_t k) {
+  uint32_t arguments = f->parameters.count;
+  return k < arguments ? &f->parameters.data[k] : &f->locals.data[k - arguments].names.data[0];
+}
+
+static void check_names(Lower* l, const AstFunction* f) {
+  for (uint32_t i = 0; i < f->parameters.count + f->locals.count; i++) {
+    const AstName* second = own_name(f, i);
+    for (uint32_t k = 0; k < i; k++) {
+      const AstName* first = own_name(f, k);
+      if (!str_equal(second->head, first->head)) continue;
+      Diag* diag = lower_report(l, DIAG_E0201, second->span, "'%.*s' is declared twice",
+                                STR_ARGS(second->head));
+      diag_note(l->diags, diag, first->span, "first declared here");
+      break;
+    }
+  }
+}
+
 void lower_declare_function(Lower* l, const AstFunction* function) {
   uint32_t name = resolve_name(l, &function->name);
   if (name == 0) return;
@@ -25,18 +45,12 @@ void lower_declare_function(Lower* l, const AstFunction* function) {
     lower_report(l, DIAG_W0220, function->name.span, "this hides the built-in function '%.*s'",
                  STR_ARGS(function->name.head));
   }
-  for (uint32_t i = 0; i < function->parameters.count; i++) {
-    for (uint32_t k = 0; k < i; k++) {
-      const AstName* second = &function->parameters.data[i];
-      if (!str_equal(second->head, function->parameters.data[k].head)) continue;
-      lower_report(l, DIAG_E0201, second->span, "'%.*s' is declared twice", STR_ARGS(second->head));
-    }
-  }
   if (function->parameters.count + function->locals.count > FUNCTION_NAMES_MAX) {
     lower_report(l, DIAG_E0303, function->name.span,
                  "a function has at most %u arguments and local names", FUNCTION_NAMES_MAX);
     return;
   }
+  check_names(l, function);
   UserFunction added = {.ast = (AstFunction*)function, .name = name, .span = function->name.span};
   base_vec_push(l->scratch, &l->functions.user, added);
   resolve_define(l, name, SYM_FUNCTION, l->functions.user.count - 1);

@@ -216,6 +216,7 @@ static uint32_t paste_name(Lower* l, const AstName* name) {
   l->names.text = (TextBuffer){.arena = pasted.arena};
   pasted.length = 0;
   text_append(&pasted, name->head);
+  uint32_t element = 0;  // length of the element of an array that this belongs to
   for (uint32_t i = 0; i < name->indices.count; i++) {
     const AstIndex* index = &name->indices.data[i];
     bool several = index->subscripts.count > 1 || index->element;
@@ -227,10 +228,13 @@ static uint32_t paste_name(Lower* l, const AstName* name) {
       append_index(&pasted, value);
     }
     if (several) text_append_char(&pasted, ']');
+    if (index->element) element = (uint32_t)pasted.length;
     text_append(&pasted, index->tail);
   }
   l->names.text = pasted;
   uint32_t id = names_intern(&l->m->names, text_str(&pasted));
+  if (element && element < pasted.length)
+    base_vec_push(l->scratch, &l->names.members, ((ElementMember){id, element, name->span}));
   if (l->names.units) note_unit(l, name, id);
   return id;
 }

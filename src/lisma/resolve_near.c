@@ -226,30 +226,26 @@ static const AstInstance* instance_of(const Lower* l, Str text) {
   return found;
 }
 
-/// Whether an array of parts has no element of the number in `text`: nothing else of it is known.
-static bool lacks_element(const Lower* l, const AstInstance* instance, Str text) {
-  uint32_t head = instance->name.head.length;
-  const char* end = head < text.length ? memchr(text.data + head, ']', text.length - head) : NULL;
-  if (!end || text.data[head] != '[') return false;
-  uint32_t length = (uint32_t)(end - text.data) + 1;
-  for (uint32_t i = 1; i < l->names.symbols.count; i++) {
-    Str known = lower_name(l, i);
-    bool same = known.length > length && memcmp(known.data, text.data, length) == 0;
-    if (same && is_known_value(l, l->names.symbols.data[i])) return false;
+bool resolve_check_elements(Lower* l) {
+  uint32_t errors = l->diags->error_count;
+  for (uint32_t i = 0; i < l->names.members.count; i++) {
+    const ElementMember* member = &l->names.members.data[i];
+    Str element = {lower_name(l, member->name).data, member->length};
+    uint32_t id = names_intern(&l->m->names, element);
+    if (map_get(&l->functions.elements, id, 0)) continue;
+    map_set(&l->functions.elements, id, 0, 1);  // told once
+    Diag* diag = lower_report(l, DIAG_E0216, member->span, "there is no '%.*s'", STR_ARGS(element));
+    const AstInstance* array = instance_of(l, element);
+    if (array) diag_note(l->diags, diag, array->span, "the array is declared here");
   }
-  return true;
+  return l->diags->error_count == errors;
 }
 
 static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool constant_needed) {
   const AstInstance* instance = instance_of(l, text);
   if (instance && !constant_needed) {
-    if (lacks_element(l, instance, text)) {
-      diag_hint(l->diags, diag, "the array '%.*s' has no such element",
-                STR_ARGS(instance->name.head));
-    } else {
-      diag_hint(l->diags, diag, "the part leaves it open; give it an equation: %.*s = ...;",
-                STR_ARGS(text));
-    }
+    diag_hint(l->diags, diag, "the part leaves it open; give it an equation: %.*s = ...;",
+              STR_ARGS(text));
     diag_note(l->diags, diag, instance->span, "in the part '%.*s' that is made here",
               STR_ARGS(instance->type.head));
     return;

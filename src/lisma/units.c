@@ -11,7 +11,7 @@
 //
 // Temperatures have scales that begin at different points. A difference of two points of such a
 // scale is a plain difference, in K; a point and a difference sum to a point. Where a value is made
-// in other ways (products, means) its beginning counts as unknown and fits any.
+// in other ways (products with units, means) its beginning counts as unknown and fits any.
 #include "lisma/units.h"
 
 #include "lisma/map.h"
@@ -19,9 +19,9 @@
 #include <math.h>
 #include <string.h>
 
-#define PASSES_MAX  200u
-#define UNIT_SHOWN  60u  // bytes of a text that are repeated in a message
-#define NAMES_SHOWN 6u   // of a mistake, with their units
+#define WORK_MAX    50000000u  // expressions that are looked at until all is found
+#define UNIT_SHOWN  60u        // bytes of a text that are repeated in a message
+#define NAMES_SHOWN 6u         // of a mistake, with their units
 
 typedef enum KnownKind { KNOWN_NUMBER, KNOWN_NOTHING, KNOWN_UNIT } KnownKind;
 
@@ -65,8 +65,10 @@ typedef struct Checker {
   const AstExpr* call;          // of that function
   const AstInstance* instance;  // the part around the present statement
   TextBuffer key;
-  bool partial;  // a sum with unknown terms has the unit of the others
-  bool report;   // the last pass
+  uint32_t work;   // expressions that were looked at
+  bool backwards;  // the present pass goes through the text from its end
+  bool partial;    // a sum with unknown terms has the unit of the others
+  bool report;     // the last pass
   bool changed;
   bool any;  // a unit is given somewhere
 } Checker;
@@ -79,8 +81,12 @@ static const Known plain = {.kind = KNOWN_NUMBER, .unit.factor = 1.0};
 
 static Known combine(Known a, Known b, double sign) {
   if (a.kind == KNOWN_NOTHING || b.kind == KNOWN_NOTHING) return nothing;
-  return (Known){.kind = a.kind > b.kind ? a.kind : b.kind,
-                 .unit = unit_product(a.unit, b.unit, sign)};
+  Known product = {.kind = a.kind > b.kind ? a.kind : b.kind,
+                   .unit = unit_product(a.unit, b.unit, sign)};
+  // a multiple of a difference is a difference
+  bool multiple = a.kind == KNOWN_NUMBER || b.kind == KNOWN_NUMBER;
+  if (multiple && a.unit.offset == 0.0 && b.unit.offset == 0.0) product.unit.offset = 0.0;
+  return product;
 }
 
 static Known raise(Known a, double exponent) {
@@ -502,6 +508,7 @@ static Known known_of_reduction(Checker* c, const AstExpr* e) {
 }
 
 static Known known_of(Checker* c, const AstExpr* e) {
+  c->work++;
   switch (e->kind) {
   case AST_NUMBER: return e->as.unit_span.end ? read_unit(c, e->as.unit, e->as.unit_span) : plain;
   case AST_NAME: return known_of_name(c, e);
@@ -540,7 +547,7 @@ static void expect_terms(Checker* c, const AstExpr* e, Known known) {
 static void expect_product(Checker* c, const AstExpr* e, Known known) {
   const AstLinkList* links = &e->as.chain.links;
   const AstLink* open = NULL;
-  Known rest = {.kind = KNOWN_UNIT, .unit = unit_one()};
+  Known rest = plain;
   for (uint32_t i = 0; i < links->count; i++) {
     const AstLink* link = &links->data[i];
     if (i > 0 && link->op == AST_OP_MOD) return;
@@ -659,6 +666,21 @@ static void check_state(Checker* c, const AstState* state) {
   if (state->has_body) check_block(c, &state->body);
 }
 
+/// What is given for a parameter has the unit of its default.
+static void check_instance(Checker* c, const AstInstance* instance) {
+  for (uint32_t i = 0; i < instance->usual.count; i++) {
+    const AstArgument* argument = &instance->arguments.data[i];
+    Known usual = known_of(c, instance->usual.data[i].value);
+    Known given = known_of(c, argument->value);
+    if (usual.kind != KNOWN_UNIT || given.kind != KNOWN_UNIT) continue;
+    report_sides(c, argument->span, "the default and this value", usual, given, NULL, NULL);
+  }
+  const AstInstance* around = c->instance;
+  c->instance = instance;
+  check_block(c, &instance->body);
+  c->instance = around;
+}
+
 static void check_statement(Checker* c, const AstStatement* s) {
   switch (s->kind) {
   case AST_CONST:
@@ -703,20 +725,16 @@ static void check_statement(Checker* c, const AstStatement* s) {
     known_of(c, s->as.after->condition);
     check_block(c, &s->as.after->body);
     break;
-  case AST_INSTANCE: {
-    const AstInstance* around = c->instance;
-    c->instance = &s->as.instances.data[0];
-    check_block(c, &s->as.instances.data[0].body);
-    c->instance = around;
-    break;
-  }
+  case AST_INSTANCE: check_instance(c, &s->as.instances.data[0]); break;
   case AST_CONNECT: check_connect(c, &s->as.connect.connections); break;
   case AST_INVARIANT: known_of(c, s->as.invariant); break;
-  case AST_ENERGY: known_of(c, s->as.energy); break;
+  case AST_ENERGY:
+    learn(c, &(AstName){.head = STR_LIT("energy")}, 0, known_of(c, s->as.energy), s->span);
+    break;
+  case AST_MEASURE: known_of(c, s->as.measure.formula); break;
   case AST_DATA: quantity_of(c, &s->as.data->name)->own = true; break;
   case AST_DELETE:
   case AST_EXPERIMENT:
-  case AST_MEASURE:
   case AST_ANIMATE:
   case AST_CONTROL:
   case AST_STOP:
@@ -729,8 +747,9 @@ static void check_statement(Checker* c, const AstStatement* s) {
 }
 
 static void check_block(Checker* c, const AstBlock* block) {
-  for (uint32_t i = 0; i < block->statements.count; i++) {
-    check_statement(c, &block->statements.data[i]);
+  uint32_t count = block->statements.count;
+  for (uint32_t i = 0; i < count; i++) {
+    check_statement(c, &block->statements.data[c->backwards ? count - 1 - i : i]);
   }
 }
 
@@ -769,13 +788,15 @@ const LismaUnits* lisma_check_units(Arena* arena, const AstModel* model, DiagLis
   for (uint32_t i = 0; i < c.quantities.count; i++) {
     c.quantities.data[i].known = nothing;
   }
-  for (uint32_t pass = 0; pass < PASSES_MAX && c.changed; pass++) {
+  while (c.changed && c.work < WORK_MAX) {
     c.changed = false;
     c.calls.count = 0;
     check_block(&c, &model->body);
+    c.backwards = !c.backwards;  // texts go from causes to effects, and the other way
     if (!c.changed && !c.partial) c.partial = c.changed = true;
   }
   c.partial = true;
+  c.backwards = false;
   if (!c.any) return NULL;
   c.report = true;
   c.calls.count = 0;

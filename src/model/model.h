@@ -940,7 +940,7 @@ typedef struct ModelAtom {
   uint8_t relation;  // ModelRelation
   bool bipolar;      // becoming false matters too
   bool kink;         // what it switches is continuous there
-  bool continuous;   // reads time or a variable that is not discrete, and is followed
+  bool continuous;   // reads time or a variable that moves between events, and is followed
   bool time_only;    // reads time, parameters and discrete values only
 } ModelAtom;
 

@@ -34,6 +34,37 @@ VALUES = {
     "chained states": (
         "x' = 1; x(t0) = 0; n(t0) = 0; state A (x >= 1) { set n = n*10 + 1; } from init;"
         "state B (x >= 1) { set n = n*10 + 2; } from A; state C (n == 12) { set n = n*10 + 3; } from B;", 2, {"n": 123}),
+    # ---- what is made of discrete values is discrete ----
+    **{"computed from discrete values, " + name: (
+        "n(t0) = 0; m(t0) = 0; c(t0) = 0; every 1 { set n = n + 1; } " + given +
+        f"state a [{guard}] {{ set m = n, c = c + 1; }} from init, a; " + STILL, 10.5, {"c": 11})
+       for name, given, guard in (
+           ("itself", "", "n != m"), ("a copy", "y = n;", "y != m"), ("a chain", "z = 2*y; y = n;", "z != 2*m"),
+           ("larger", "y = n;", "y > m"), ("by a label", "lbl: y = n; state b [time > 99] { lbl: y = n; } from a;", "y != m"),
+           ("by a switch", "y = if(n > 3, n, n);", "y != m"), ("a part", "part P { y = u; } P p; p.u = n;", "p.y != m"))},
+    "a computed value that becomes equal": (
+        "n(t0) = 0; y = if(n > 3, 1, 0); c(t0) = 0; every 1 { set n = n + 1; } state a [y == 1] { set c = n; } from init;" + STILL,
+        10.5, {"c": 4}),
+    "conditions of conditions": ("x' = 1; x(t0) = 0; a = x > 0.5; b = !a; c = (x > 0.2) == (x > 0.7); f(t0) = true; w = if(f, 3, 4);",
+                                 0.9, {"a": 1, "b": 0, "c": 1, "w": 3}),
+    "there and back in one instant": (
+        "x' = 0; x(t0) = 0; m(t0) = 0; c(t0) = 0; every 1 { set x = x + 1; }"
+        "state a [x > m] { set m = x, c = c + 1; } from init, b; state b [x <= m] {} from a;", 10.5, {"c": 11}),
+    "there and back, again": (
+        "x' = 0; x(t0) = 0; m(t0) = 0; c(t0) = 0; every 1 { set x = x + 1; } state a [x > m] { set m = x, c = c + 1; } from init, a;",
+        10.5, {"c": 11}),
+    "set to what is asked for": (
+        "x' = 0; x(t0) = 0; c(t0) = 0; every 1 { set x = x + 1; } state a [x == 5] { set c = c + 1; } from init;", 10.5, {"c": 1}),
+    # ---- initial values that read what is solved for ----
+    **{"a root at the start, " + name: (
+        "r*r = 4; r(t0) ~ -1; x' = 0; x(t0) = r; " + text, 1, wanted)
+       for name, text, wanted in (
+           ("alone", "", {"x": -2}), ("in a chain", "y' = 0; y(t0) = x; z' = 0; z(t0) = y - 1;", {"z": -3}),
+           ("beside a switch", "y = if(x < -1.5, 1, 2); w' = 0; w(t0) = y;", {"x": -2, "w": 1}),
+           ("by a delay", "y = delay(x, 0.5); w' = 0; w(t0) = y;", {"x": -2, "w": -2}),
+           ("for a guess", "q*q = 9; q(t0) ~ r; w' = 0; w(t0) = q;", {"w": -3}))},
+    "an element of a member of an array": (
+        "part A(n = 2) { for i = 1:n { z[i]' = i; z[i](t0) = 0; } } A q[3](n = i + 1);", 1, {"q[2].z[3]": 3, "q[2].z3": 3}),
     # ---- functions ----
     "functions share": ("\n".join(f"function f{i}(x) = f{i-1}(x) + f{i-1}(x);" for i in range(1, 60)) +
                         "function f0(x) = x; y = f59(t);" + STILL, 1, {"y": 2.0 ** 59}),
@@ -147,7 +178,19 @@ MISTAKES = [
      "function c0(x) = x > 1; x' = 1; state s c59(x) {} from init;", "E0721", "too long an expression"),
     ("a state that nothing enters", "q' = 0; automaton A { state on {} }", "E0402", "never reached"),
     ("a parameter of one element", "part T(k = 5) { x' = k; x(t0) = 0; } T r[2](k = i); z = r.k;", "E0216", "depends on the index"),
-    ("no such element", "part P { x' = 1; x(t0) = 0; } P a[3]; y = a[4].x;", "E0203", "the array 'a' has no such element"),
+    *[("no such element, " + name, "part P { port p { across v; through i; } p.v = 1; x' = u; x(t0) = 0; } P a[3]; P b; b.u = 1;"
+       "for i = 1:3 { a[i].u = 1; } " + text, "E0216", "there is no 'a[4]'")
+      for name, text in {
+          "read": "y = a[4].x;", "determined": "a[4].u = 1;", "with an equation": "a[4].x' = 1;", "set": "at 1 { set a[4].x = 1; }",
+          "begun": "a[4].x(t0) = 1;", "joined": "connect(b.p, a[4].p);", "in a loop": "for i = 2:4 { y[i] = a[i].x; }"}.items()],
+    ("a local name twice", "function f(x) { u = 1; u = 2; return u*x; } y = f(1);" + STILL, "E0201", "'u' is declared twice"),
+    ("a local name for an argument", "function f(x) { x = 2; return x; } y = f(1);" + STILL, "E0201", "'x' is declared twice"),
+    ("a value in another unit than its default", 'part P(k = 1 "m") { y = k; } P r[2](k = i*1 "s");' + STILL, "E0315",
+     "the default and this value are in 'm' and in 's'"),
+    ("units from the last line to the first", "\n".join(f"y{i} = 2*y{i + 1};" for i in range(500)) + 'y500 = 3 "m"; z = y0 + 2 "s";'
+     + STILL, "E0315", "'m' and in 's'"),
+    ("units of the energy", 'energy = m*v^2; const m = 2 "kg"; v\' = 0; v(t0) = 1 "m/s"; y = energy + 3 "m";', "E0315", "in 'm'"),
+    ("units of a measure", 'v\' = 0; v(t0) = 1 "m/s"; measure top = max(v) - 3 "s";', "E0315", "'m/s' and in 's'"),
     ("a member left open", "part P { x' = u; x(t0) = 0; } P a[3]; for i = 1:2 { a[i].u = 1; }", "E0203", "a[3].u = ...;"),
     *[("beyond a table, " + name, 'data d = "tab.csv"; x\' = 1; x(t0) = 0.5; n(t0) = 0; ' + text, "E0814", "at t = 3.5 this table")
       for name, text in {

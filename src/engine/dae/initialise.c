@@ -458,7 +458,7 @@ SltStatus eng_dae_follow_starts(EngSim* sim) {
   SltStatus status = SLT_OK;
   uint32_t turn = 0;
   while (status >= 0 && starts_moved(sim, values, &which) && turn++ < TURNS_MAX) {
-    status = eng_start_values(sim);
+    status = eng_start_values(sim, true);
     if (status >= 0) status = eng_enter_mode(sim);
   }
   base_free(&sim->options.allocator, values, bytes);

@@ -301,8 +301,8 @@ static double instant_rho(EngSim* sim, uint32_t index) {
   return sim->proof.margin[index] + eng_time_rho(sim, slope_before(sim, index));
 }
 
-/// Whether this instant has moved g by more than rounding. Of a relation that did not matter before
-/// g is not known there, but what it reads is. What is computed is as exact as what it is computed
+/// Whether this instant has moved g by more than rounding, be it there and back. Where a relation
+/// did not matter before, what it reads tells. What is computed is as exact as what it is computed
 /// from: a distance that a constraint kept at zero is now a difference of its ends.
 static bool was_moved(EngSim* sim, uint32_t index, double g) {
   uint32_t id = sim->core.mode->atoms[index];
@@ -310,6 +310,7 @@ static bool was_moved(EngSim* sim, uint32_t index, double g) {
   double before = sim->atoms[id].g_start;
   if (sim->instant.at_start) return true;
   if (only_impulses(sim)) return false;
+  if (sim->atoms[id].strayed == (uint32_t)sim->instant.changes_start + 1) return true;
   if (!isnan(before)) return fabs(g - before) > fmax(instant_rho(sim, index), sim->atoms[id].eps);
   for (uint32_t k = 0; k < model->read_count; k++) {
     const ModelRead* read = &model->reads[k];
@@ -514,9 +515,12 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   bool unchanged =
       sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
   if (atom->located && unchanged) return atom->located_truth;
-  if (atom->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
+  if (atom->relation == MODEL_REL_EQ) return g == 0.0 && (atom->fresh || was_moved(sim, index, g));
   if (atom->kind.asymptotic && stays_at_rest(sim, index, g, gdot)) return atom->truth;
   if (!eng_at_boundary(sim, index, g)) {
+    bool acted = sim->core.changes != sim->instant.changes_start;
+    if (acted && (!atom->armed || atom->located))
+      atom->strayed = (uint32_t)sim->instant.changes_start + 1;
     return g > 0.0 && !leaves_from_zero(sim, index, g, gdot);
   }
   if (unchanged && lingers(sim, atom)) return atom->truth;
@@ -575,12 +579,13 @@ bool eng_atoms_leave(EngSim* sim) {
   return fires;
 }
 
+static void evaluate_instant(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->active.reduced)) eng_evaluate_followed(sim, sim->core.t, true);
+  if (!sim->active.reduced) eng_evaluate_g(sim, sim->core.t, true);
+}
+
 void eng_atoms_update(EngSim* sim) {
-  if (ENG_UNLIKELY(sim->active.reduced)) {
-    eng_evaluate_followed(sim, sim->core.t, true);
-  } else {
-    eng_evaluate_g(sim, sim->core.t, true);
-  }
+  evaluate_instant(sim);
   eng_atoms_judge(sim);
 }
 
@@ -655,11 +660,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
   for (uint32_t place = 0; sim->active.reduced && place < atoms.count; place++) {
     eng_atom_begin_instant(sim, mode->atoms[atoms.at[place]]);
   }
-  if (ENG_UNLIKELY(sim->active.reduced)) {
-    eng_evaluate_followed(sim, sim->core.t, true);
-  } else if (!sim->detect.g_stands) {
-    eng_evaluate_g(sim, sim->core.t, true);
-  }
+  if (sim->active.reduced || !sim->detect.g_stands) evaluate_instant(sim);
   sim->detect.g_stands = false;
   sim->core.leaves = false;
   sim->instant.changes_start = sim->core.changes;
@@ -739,20 +740,13 @@ void eng_atoms_end_instant(EngSim* sim) {
 
 /// Follow g of a located atom at a mesh point; returns its truth from there on.
 static bool mesh_truth(EngAtom* atom) {
-  if (atom->relation == MODEL_REL_EQ) {
-    if (fabs(atom->g) > atom->zone) atom->armed = true;
+  bool equality = atom->relation == MODEL_REL_EQ;
+  if (equality || !atom->truth) {
+    if ((equality ? fabs(atom->g) : -atom->g) > atom->zone) atom->armed = true;
     return false;
   }
-  if (!atom->truth) {
-    if (atom->g < -atom->zone) atom->armed = true;
-    return false;
-  }
-  if (atom->bipolar) {
-    if (atom->g > atom->zone) atom->armed = true;
-    return true;
-  }
-  // nobody waits for its becoming false: follow silently, once it is clear of the zone
-  if (eng_relation_holds(atom->relation, atom->g)) {
+  // where nobody waits for its becoming false: follow silently, once it is clear of the zone
+  if (atom->bipolar || eng_relation_holds(atom->relation, atom->g)) {
     if (atom->g > atom->zone) atom->armed = true;
     return true;
   }

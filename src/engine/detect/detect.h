@@ -85,7 +85,8 @@ typedef struct EngAtom {
   double gamma;
   bool structural;        // of the model: beyond it other equations hold
   uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
-  bool joined;            // separates in the conditions of switches alone, together with others
+  uint32_t strayed;  // changes at the start of the last instant that took it off its boundary, + 1
+  bool joined;       // separates in the conditions of switches alone, together with others
 } EngAtom;
 
 _Static_assert(offsetof(EngAtom, previous) == 64, "what every pass reads is one line of the cache");

@@ -20,7 +20,7 @@ static SltStatus enter_from_start(EngSim* sim, int side) {
     bool solved = sim->core.mode->vars[v].role == MODEL_ROLE_ALGEBRAIC;
     if (side && solved) *value = copysign(fmax(fabs(*value), model->vars[v].nominal), side);
   }
-  SLT_TRY(eng_start_values(sim));
+  SLT_TRY(eng_start_values(sim, false));
   for (uint32_t i = 0; side && i < model->start_count; i++) {
     const ModelStart* start = &model->starts[i];
     double* value = sim->env + model->vars[start->var].env;
@@ -30,6 +30,7 @@ static SltStatus enter_from_start(EngSim* sim, int side) {
     }
   }
   SLT_TRY(eng_enter_mode(sim));
+  SLT_TRY(eng_dae_follow_starts(sim));
   eng_atoms_update(sim);
   return SLT_OK;
 }

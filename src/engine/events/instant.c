@@ -62,8 +62,9 @@ static SltStatus take_zeno_exit(EngSim* sim) {
 static SltStatus settle_past(EngSim* sim) {
   for (uint32_t turn = 0; turn <= sim->model->delay_count + 1; turn++) {
     if (!eng_history_update_start(sim)) return SLT_OK;
-    SLT_TRY(eng_start_values(sim));
+    SLT_TRY(eng_start_values(sim, true));
     SLT_TRY(eng_enter_mode(sim));
+    SLT_TRY(eng_dae_follow_starts(sim));
     eng_atoms_update(sim);
     SLT_TRY(eng_settle_initial_switches(sim));
   }
@@ -115,7 +116,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     SLT_TRY(settle_past(sim));
     sim->dae.tentative = false;
     if (sim->dae.contradicts) {
-      SLT_TRY(eng_start_values(sim));
+      SLT_TRY(eng_start_values(sim, false));
       SLT_TRY(eng_enter_mode(sim));
     }
     sim->dae.initial = false;

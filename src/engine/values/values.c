@@ -154,7 +154,7 @@ SltStatus eng_init_values(EngSim* sim) {
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     eng_publish_state(sim, a, sim->core.t);
   }
-  SLT_TRY(eng_start_values(sim));
+  SLT_TRY(eng_start_values(sim, false));
   return init_atoms(sim);
 }
 
@@ -177,10 +177,12 @@ double eng_start_value(EngSim* sim, const ModelStart* start) {
   return value;
 }
 
-SltStatus eng_start_values(EngSim* sim) {
+SltStatus eng_start_values(EngSim* sim, bool solved) {
   const Model* model = sim->model;
-  for (uint32_t i = 0; i < model->start_count; i++) {
-    const ModelStart* start = &model->starts[i];
+  uint32_t count = model->start_count;
+  for (uint32_t i = 0; i < 2 * count; i++) {
+    const ModelStart* start = &model->starts[i % count];
+    if ((solved && !start->fixed) != (i >= count)) continue;  // guesses in their turn, or last
     const ModelVar* var = &model->vars[start->var];
     double value = eng_start_value(sim, start);
     if (!isfinite(value) && !var->unbounded) {

@@ -97,8 +97,9 @@ SltStatus eng_init_values(EngSim* sim);
 SltStatus eng_replace_param(EngSim* sim, uint32_t param, double value);
 /// The same from outside, from the present time on (run.c).
 SltStatus eng_change_param(EngSim* sim, uint32_t param, double value);
-/// The initial values alone, once more.
-SltStatus eng_start_values(EngSim* sim);
+/// The initial values alone, once more. Where the equations have been `solved` since, what reads a
+/// variable with a guess reads what it has become.
+SltStatus eng_start_values(EngSim* sim, bool solved);
 double eng_start_value(EngSim* sim, const ModelStart* start);
 /// Fetch the compiled equations of sim->state, make room, bind, gather states, evaluate.
 SltStatus eng_enter_mode(EngSim* sim);
