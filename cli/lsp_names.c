@@ -224,8 +224,19 @@ const Symbol* lsp_function_around(const Document* d, Place word) {
   return NULL;
 }
 
+/// The port in whose declaration a word stands as one of its quantities.
+static const Symbol* port_around(const Document* d, Place word) {
+  for (size_t i = 0; i < d->symbol_count; i++) {
+    const Symbol* s = &d->symbols[i];
+    if (s->kind == SLT_SYMBOL_PORT && holds(s->whole, word) && word.begin >= s->place.end) return s;
+  }
+  return NULL;
+}
+
 const Symbol* lsp_symbol_at(const Document* d, Place word) {
   if (is_key(d, word) || lsp_function_around(d, word)) return NULL;
+  const Symbol* port = port_around(d, word);
+  if (port) return port;
   const Symbol* instance = argument_of(d, word);
   if (instance) return find_in(d, word, instance->type, NULL);
   size_t begin = word.begin - (word.begin > 0 && d->text[word.begin - 1] == '`');

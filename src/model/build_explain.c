@@ -11,6 +11,11 @@ typedef struct Explain {
   TextBuffer out;
 } Explain;
 
+static void append_place(ModelBuild* build, TextBuffer* out, Span span) {
+  text_append_c(out, "   (");
+  text_append(out, build_place(build, &build->scratch, span));
+}
+
 static const char* plural(uint32_t count) {
   return count == 1 ? "" : "s";
 }
@@ -99,7 +104,8 @@ static void explain_implicit(ModelBuild* build, TextBuffer* out, const SymMode* 
     const IrEquation* equation = (IrEquation[]){ir_equation(build->ir, sym->equations[i])};
     text_append_format(out, "%5u time%s  ", sym->offsets[i], plural(sym->offsets[i]));
     ir_print_term(out, build->ir, equation->term);
-    text_append_format(out, "   (line %u)\n", build_line(build, equation->span));
+    append_place(build, out, equation->span);
+    text_append_c(out, ")\n");
   }
   if (shown > LINES_MAX) text_append_format(out, "       and %u more\n", shown - LINES_MAX);
 }
@@ -116,7 +122,8 @@ static void explain_names(ModelBuild* build, TextBuffer* out, const SymMode* sym
 static void explain_line(ModelBuild* build, TextBuffer* out, SymTerm term, uint32_t equation) {
   ir_print_expr(out, &build->sym.view, term.shape, term.row);
   Span span = ir_equation(build->ir, equation).span;
-  text_append_format(out, "   (line %u)\n", build_line(build, span));
+  append_place(build, out, span);
+  text_append_c(out, ")\n");
 }
 
 /// The value of the k-th inner unknown of a torn block.
@@ -185,7 +192,7 @@ static void explain_assign(ModelBuild* build, TextBuffer* out, const SymAssign* 
   sym_unknown_text(out, build->ir, assign->var, assign->order);
   text_append_c(out, " = ");
   ir_print_expr(out, &build->sym.view, assign->value.shape, assign->value.row);
-  text_append_format(out, "   (line %u", build_line(build, equation->span));
+  append_place(build, out, equation->span);
   if (assign->kind == SYM_LINEAR) {
     text_append_c(out, ", from `");
     ir_print_term(out, build->ir, equation->term);

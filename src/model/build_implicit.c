@@ -270,8 +270,9 @@ static void describe_equations(ModelBuild* build, const SymMode* sym, const uint
         (IrEquation[]){ir_equation(build->ir, sym->equations[equations[i]])};
     TextBuffer text = {.arena = &build->arena};
     ir_print_term(&text, build->ir, equation->term);
-    texts[i] = (ModelEquationText){
-        .text = text_str(&text), .line = build_line(build, equation->span), .span = equation->span};
+    texts[i] = (ModelEquationText){.text = text_str(&text),
+                                   .place = build_place(build, &build->arena, equation->span),
+                                   .span = equation->span};
   }
   out->equations = texts;
   out->equation_count = count;

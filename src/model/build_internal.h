@@ -333,6 +333,8 @@ const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const 
 const Diag* build_hidden_room(ModelBuild* build, const SymMode* sym);
 
 uint32_t build_line(const ModelBuild* build, Span span);
+/// `line 8`, or `line 8 of parts/electrical.lisma` where another file was included.
+Str build_place(const ModelBuild* build, Arena* arena, Span span);
 
 // ---------------------------------------------------------------------------------------------
 // facts about atoms (build_slice.c)

@@ -211,6 +211,14 @@ const uint32_t* build_row_atoms(Arena* arena, const IrLeaf* row, uint32_t count,
   return atoms;
 }
 
+Str build_place(const ModelBuild* build, Arena* arena, Span span) {
+  const Source* source = build->ir->source;
+  const SourcePart* part = source ? source_part(source, span.begin) : NULL;
+  Str file = part ? part->asked : (Str){0};
+  return str_format(arena, "line %u%s%.*s", build_line(build, span), part ? " of " : "",
+                    STR_ARGS(file));
+}
+
 uint32_t build_line(const ModelBuild* build, Span span) {
   if (!build->ir->source || build->ir->source->line_count == 0) return 0;
   return source_line_number(build->ir->source, span.begin);

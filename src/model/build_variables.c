@@ -273,6 +273,13 @@ static const uint32_t* order_starts(ModelBuild* build) {
   return order_all(build, &reads, "the initial value", describe_start);
 }
 
+static bool reads_variable(const IrModel* ir, IrTerm term) {
+  for (uint32_t k = 0; k < term.leaf_count; k++) {
+    if (ir_leaf(ir, term, k).kind == IR_LEAF_VAR) return true;
+  }
+  return false;
+}
+
 static void build_starts(ModelBuild* build) {
   const IrModel* ir = build->ir;
   const uint32_t* order = order_starts(build);
@@ -281,6 +288,7 @@ static void build_starts(ModelBuild* build) {
     const IrStart* start = (IrStart[]){ir_start(ir, order[i])};
     starts[i] = (ModelStart){.var = start->var,
                              .order = start->order,
+                             .reads = reads_variable(ir, start->value),
                              .fixed = start->kind == IR_START_FIXED,
                              .value = build_term(build, start->value),
                              .span = start->span};

@@ -891,6 +891,7 @@ typedef struct ModelMacro {
 typedef struct ModelStart {
   uint32_t var;
   uint8_t order;
+  bool reads;  // other variables
   bool fixed;  // false: a guess
   ModelTerm value;
   Span span;
@@ -1172,8 +1173,7 @@ typedef struct ModelRow {
 } ModelRow;
 
 typedef struct ModelEquationText {
-  Str text;
-  uint32_t line;
+  Str text, place;
   Span span;
 } ModelEquationText;
 

@@ -253,6 +253,15 @@ class Lsp(unittest.TestCase):
         for bad in ("", "a`b", "a\nb"):
             self.assertEqual(editor.ask("textDocument/rename", {**params, "newName": bad})["error"]["code"], -32602)
 
+    def test_rename_beside_a_port(self):
+        """A variable and a quantity of a port may have one name, and are two things."""
+        text = "part P { port a { across p; through q; } q = 2; a.q = q; } P x, y; connect(x.a, y.a);\n"
+        editor = self.editor()
+        editor.open(text)
+        line, character = self.at(text, "q = 2")
+        changes = editor.about("rename", line, character, newName="flow")["changes"][editor.uri]
+        self.assertEqual(edited(text, changes), text.replace("q = 2", "flow = 2").replace("a.q = q", "a.q = flow"))
+
     def test_renames_of_the_gallery(self):
         """Every name of every model, given a new one: the model has the same messages, or it is said why not."""
         editor = self.editor()

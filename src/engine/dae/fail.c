@@ -54,8 +54,8 @@ static void append_equation(Text* text, const ModelImplicit* im, uint32_t equati
                             uint32_t level) {
   const ModelEquationText* e = &im->equations[equation];
   static const char* const levels[] = {"", "the time derivative of ", "the second derivative of "};
-  append(text, "%s`%.*s` (line %u)", level > 2 ? "a derivative of " : levels[level],
-         STR_ARGS(e->text), e->line);
+  append(text, "%s`%.*s` (%.*s)", level > 2 ? "a derivative of " : levels[level], STR_ARGS(e->text),
+         STR_ARGS(e->place));
 }
 
 /// "x = 4 (line 3), y = -2" behind `before`: quantities that the marked rows read and `wanted`

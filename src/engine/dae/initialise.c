@@ -427,7 +427,7 @@ static bool starts_moved(EngSim* sim, double* values, uint32_t* which) {
   bool moved = false;
   for (uint32_t i = 0; i < sim->model->start_count; i++) {
     const ModelStart* start = &sim->model->starts[i];
-    if (model_term_inputs(&start->value) == 0) continue;
+    if (!start->reads) continue;
     double value = eng_start_value(sim, start);
     double size = fmax(fabs(value), fabs(values[i]));
     if (!(fabs(value - values[i]) <= 4.0 * DBL_EPSILON * size) && isfinite(value)) {
@@ -444,7 +444,7 @@ SltStatus eng_dae_follow_starts(EngSim* sim) {
   uint32_t which = 0;
   bool reads = false;
   for (uint32_t i = 0; i < model->start_count && !reads; i++) {
-    reads = model_term_inputs(&model->starts[i].value) > 0;
+    reads = model->starts[i].reads;
   }
   if (!reads) return SLT_OK;
   size_t bytes = base_mul_size(model->start_count, sizeof(double));
