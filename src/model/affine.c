@@ -28,9 +28,13 @@ static uint8_t class_of_instr(const ModelInstr* pc, const uint8_t* classes) {
   return classes[pc->dst] != MODEL_CLASS_FIXED ? MODEL_CLASS_OTHER : a > b ? a : b;
 }
 
-void model_program_classes(const ModelProgram* program, uint8_t* classes, uint8_t* out) {
+void model_program_classes(const ModelProgram* program, uint32_t moving, uint8_t* classes,
+                           uint8_t* out) {
   for (uint32_t i = 0; i < program->reg_count; i++) {
     classes[i] = i <= program->state_count ? MODEL_CLASS_AFFINE : MODEL_CLASS_FIXED;
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    if (program->inputs[i].env >= moving) classes[program->inputs[i].reg] = MODEL_CLASS_AFFINE;
   }
   for (uint32_t i = 0; i < program->code_count; i++) {
     const ModelInstr* pc = &program->code[i];

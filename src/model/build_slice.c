@@ -93,7 +93,7 @@ const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint3
 const uint8_t* build_classes(ModelBuild* build, const ModelProgram* program) {
   uint8_t* classes = ARENA_ARRAY(&build->arena, uint8_t, program->output_count);
   uint8_t* scratch = ARENA_ARRAY(&build->scratch, uint8_t, program->reg_count);
-  model_program_classes(program, scratch, classes);
+  model_program_classes(program, UINT32_MAX, scratch, classes);
   return classes;
 }
 

@@ -560,11 +560,13 @@ bool model_singles_run(const ModelSingles* singles, const ModelProgram* program,
                        const ModelContext* context, double* regs, double t, ModelStateFn* state,
                        const void* user, uint32_t output, double* value);
 
-/// How a value depends on time and states, inputs and constants given.
+/// How a value depends on time and states, with the inputs that stand still.
 typedef enum ModelClass { MODEL_CLASS_FIXED, MODEL_CLASS_AFFINE, MODEL_CLASS_OTHER } ModelClass;
 
-/// ModelClass of each output. `scratch` has room for reg_count bytes.
-void model_program_classes(const ModelProgram* program, uint8_t* scratch, uint8_t* out);
+/// ModelClass of each output; inputs from the place `moving` of the environment on move like states
+/// (UINT32_MAX: none does). `scratch` has room for reg_count bytes.
+void model_program_classes(const ModelProgram* program, uint32_t moving, uint8_t* scratch,
+                           uint8_t* out);
 
 #define MODEL_LANES BASE_LANES  // points per block
 

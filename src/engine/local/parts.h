@@ -96,7 +96,6 @@ typedef struct LocalTouched {
 struct EngLocal {
   bool prepared;
   bool rounds;  // rounds of an instant of all states may be carried out in place
-  bool far;     // relations far from their boundary may be passed over
   LocalIndex index;
   void* part_storage;  // a stepper for few states
   size_t part_size;
@@ -172,8 +171,9 @@ double local_step_for(double h, double error);
 /// of those near to it; neither.
 enum { LOCAL_UNKNOWN, LOCAL_FAR, LOCAL_NEAR };
 
-/// Coefficients of affine relations; `work` has room for the registers of g_flow.
-bool local_find_forms(EngSim* sim, LocalIndex* index, uint32_t* work);
+/// Coefficients of affine relations; there is room for a byte per relation in `classes`, and per
+/// register of g_flow in `work`.
+void local_find_forms(EngSim* sim, LocalIndex* index, uint8_t* classes, uint8_t* work);
 /// The atom is followed on the present trial.
 void local_come_near(EngSim* sim, uint32_t id);
 /// When the atom, whose g and slope at t_from are known, has to be looked at next: at a crossing,

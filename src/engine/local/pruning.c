@@ -19,164 +19,48 @@
 #include <math.h>
 #include <string.h>
 
-#define FORM_TERMS  4   // states in a relation with known coefficients
-#define FORM_LENGTH 24  // operations
 #define FAR_MARGINS 4.0
 #define FAR_ULPS    64.0
 
 // ---- coefficients -------------------------------------------------------------------------------
 
-/// A register as an affine function: terms, time, and a part that does not move.
-typedef struct Form {
-  uint32_t count;
-  uint32_t state[FORM_TERMS];
-  double coef[FORM_TERMS];
-  double time;
-  double value;  // of one that does not move at all and never changes; else NaN
-} Form;
+/// One state that moves beside others that stand still.
+typedef struct OneMoves {
+  const double* x;
+  uint32_t state;
+} OneMoves;
 
-/// Registers that were written in the slice looked at.
-typedef struct FormWork {
-  const EngSim* sim;
-  const ModelProgram* program;
-  const uint8_t* constant;  // per environment entry: never changes in a run
-  const uint32_t* env_of;   // per register: input of the program; MODEL_NONE
-  uint32_t count;
-  uint32_t reg[FORM_LENGTH];
-  Form form[FORM_LENGTH];
-} FormWork;
-
-static Form fixed_form(double value) {
-  return (Form){.value = value};
+static ModelDual one_moves(const void* user, uint32_t state) {
+  const OneMoves* one = user;
+  double x = one->x[state];
+  double rate = state == one->state ? 1.0 : 0.0;
+  return (ModelDual){{x, x}, {rate, rate}};
 }
 
-static bool moves(const Form* f) {
-  return f->count > 0 || f->time != 0.0;
+/// How fast g grows as time passes, and one state with it; NaN: that is not known.
+static double slope_along(EngSim* sim, uint32_t id, uint32_t state) {
+  OneMoves one = {sim->x, state};
+  ModelInterval now = {sim->core.t, sim->core.t};
+  ModelDual g = {.d = {(double)NAN, (double)NAN}};
+  model_program_enclose_output(&sim->core.mode->g_flow, eng_context(sim), sim->programs.dual, now,
+                               one_moves, &one, id, &g);
+  return 0.5 * (g.d.lo + g.d.hi);
 }
 
-static Form form_of(const FormWork* work, uint32_t reg) {
-  for (uint32_t i = work->count; i-- > 0;) {
-    if (work->reg[i] == reg) return work->form[i];
-  }
-  const ModelProgram* p = work->program;
-  if (reg == 0) return (Form){.time = 1.0, .value = (double)NAN};
-  if (reg <= p->state_count) {
-    return (Form){.count = 1, .state = {reg - 1}, .coef = {1.0}, .value = (double)NAN};
-  }
-  if (reg >= p->const_begin && reg < p->const_begin + p->const_count) {
-    return fixed_form(p->consts[reg - p->const_begin]);
-  }
-  uint32_t env = work->env_of[reg];
-  bool known = env != MODEL_NONE && env < work->sim->model->env_count && work->constant[env];
-  return fixed_form(known ? work->sim->env[env] : (double)NAN);
-}
-
-static bool add_forms(const Form* a, const Form* b, double sign, Form* out) {
-  *out = *a;
-  out->time += sign * b->time;
-  out->value = a->value + sign * b->value;
-  for (uint32_t i = 0; i < b->count; i++) {
-    uint32_t k = 0;
-    while (k < out->count && out->state[k] != b->state[i]) {
-      k++;
-    }
-    if (k == FORM_TERMS) return false;
-    if (k == out->count) {
-      out->state[k] = b->state[i];
-      out->coef[k] = 0.0;
-      out->count++;
-    }
-    out->coef[k] += sign * b->coef[i];
-  }
-  return true;
-}
-
-static bool scale_form(const Form* a, double factor, Form* out) {
-  *out = *a;
-  out->time *= factor;
-  out->value *= factor;
-  for (uint32_t i = 0; i < a->count; i++) {
-    out->coef[i] *= factor;
-  }
-  // a factor that may change is no coefficient
-  return isfinite(factor) || !moves(a);
-}
-
-static bool apply(const FormWork* work, const ModelInstr* pc, Form* out) {
-  Form a = form_of(work, pc->a);
-  Form b = {.value = (double)NAN};
-  if (model_op_operands(pc->op) > 1) b = form_of(work, pc->b);
-  switch (pc->op) {
-  case MODEL_OP_MOVE: *out = a; return true;
-  case MODEL_OP_NEG: return scale_form(&a, -1.0, out);
-  case MODEL_OP_ADD: return add_forms(&a, &b, 1.0, out);
-  case MODEL_OP_SUB: return add_forms(&a, &b, -1.0, out);
-  case MODEL_OP_MUL:
-    if (moves(&a)) return !moves(&b) && scale_form(&a, b.value, out);
-    return scale_form(&b, a.value, out);
-  case MODEL_OP_DIV: return !moves(&b) && scale_form(&a, 1.0 / b.value, out);
-  default:
-    *out = fixed_form((double)NAN);
-    return !moves(&a) && !moves(&b) && pc->op != MODEL_OP_SELECT;
-  }
-}
-
-/// The relation as an affine function of states and time with coefficients that never change.
-static bool find_form(FormWork* work, uint32_t atom, Form* out) {
-  const ModelProgram* p = work->program;
-  const ModelSlices* slices = p->slices;
-  uint32_t begin = slices->begin[atom];
-  uint32_t end = slices->begin[atom + 1];
-  if (end - begin > FORM_LENGTH) return false;
-  work->count = 0;
-  for (uint32_t i = begin; i < end; i++) {
-    const ModelInstr* pc = &p->code[slices->instrs[i]];
-    Form form;
-    if (model_op_operands(pc->op) == 0 || !apply(work, pc, &form)) return false;
-    work->reg[work->count] = pc->dst;
-    work->form[work->count++] = form;
-  }
-  *out = form_of(work, p->outputs[atom]);
-  return true;
-}
-
-static void mark_constants(const Model* model, uint8_t* constant) {
-  for (uint32_t p = 0; p < model->param_count; p++) {
-    constant[model->params[p].env] = 1;
-  }
-}
-
-static double coefficient(const Form* form, uint32_t state) {
-  for (uint32_t i = 0; i < form->count; i++) {
-    if (form->state[i] == state) return form->coef[i];
-  }
-  return 0.0;
-}
-
-bool local_find_forms(EngSim* sim, LocalIndex* index, uint32_t* work) {
-  const ModelProgram* program = &index->mode->g_flow;
-  FormWork forms = {.sim = sim, .program = program, .env_of = work};
-  uint8_t* constant = base_alloc(&sim->options.allocator, sim->model->env_count);
-  if (!constant) return false;
-  mark_constants(sim->model, constant);
-  forms.constant = constant;
-  memset(work, 0xff, program->reg_count * sizeof *work);
-  for (uint32_t i = 0; i < program->input_count; i++) {
-    work[program->inputs[i].reg] = program->inputs[i].env;
-  }
-  for (uint32_t k = 0; k < program->output_count; k++) {
+void local_find_forms(EngSim* sim, LocalIndex* index, uint8_t* classes, uint8_t* work) {
+  // affine in what events change, too: then the coefficients stay
+  model_program_classes(&index->mode->g_flow, sim->values.moving, work, classes);
+  for (uint32_t k = 0; k < index->mode->atom_count; k++) {
     const ModelAtom* atom = &sim->model->atoms[k];
-    Form form = {0};
-    bool found = atom->continuous && atom->relation != MODEL_REL_EQ &&
-                 atom->type != MODEL_ATOM_NOEVENT && find_form(&forms, k, &form) && form.count > 0;
+    double by_time = slope_along(sim, k, MODEL_NONE);
+    bool found = classes[k] == MODEL_CLASS_AFFINE && isfinite(by_time) && atom->continuous &&
+                 atom->relation != MODEL_REL_EQ && atom->type != MODEL_ATOM_NOEVENT;
     index->has_form[k] = found;
-    index->form_time[k] = form.time;
-    for (uint32_t i = index->reads.begin[k]; i < index->reads.begin[k + 1]; i++) {
-      index->form_coef[i] = coefficient(&form, index->reads.list[i]);
+    index->form_time[k] = by_time;
+    for (uint32_t i = index->reads.begin[k]; found && i < index->reads.begin[k + 1]; i++) {
+      index->form_coef[i] = slope_along(sim, k, index->reads.list[i]) - by_time;
     }
   }
-  base_free(&sim->options.allocator, constant, sim->model->env_count);
-  return true;
 }
 
 // ---- far and near -------------------------------------------------------------------------------
@@ -277,9 +161,9 @@ void eng_local_control(EngSim* sim, uint32_t id, double t_from) {
 
 static bool is_suitable(const EngSim* sim, double t_from) {
   const EngCore* core = &sim->core;
-  return eng_local_is_prepared(sim) && sim->local->far && !core->slide.count &&
-         !core->contact.active && !core->dwell.any && t_from == sim->stepper->trial.t0 &&
-         isinf(core->calendar.t_linear) && sim->stepper->method->dense_degree == 4;
+  return eng_local_is_prepared(sim) && !core->slide.count && !core->contact.active &&
+         !core->dwell.any && t_from == sim->stepper->trial.t0 && isinf(core->calendar.t_linear) &&
+         sim->stepper->method->dense_degree == 4;
 }
 
 /// Whether the event at a crossing would fire something.
@@ -388,7 +272,6 @@ void eng_local_forget_far_slow(EngSim* sim) {
 }
 
 void eng_local_show_far_slow(EngSim* sim, double t, const double* x) {
-  if (!sim->local || !sim->local->far) return;
   uint32_t count = 0;
   if (!sim->core.local.marked) {
     eng_local_forget_far(sim);

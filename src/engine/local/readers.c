@@ -357,7 +357,9 @@ static bool index_mode(EngSim* sim) {
                    index_singles(sim, index);
   find_shared(sim, index);
   index->steady = index->shared == MODEL_NONE || is_steady(index, work);
-  sim->local->far = index->allowed && local_find_forms(sim, index, work);
+  // there is a byte for each relation before those of the registers
+  uint8_t* bytes = (uint8_t*)work;
+  if (index->allowed) local_find_forms(sim, index, bytes, bytes + index->key_count);
   base_free(&sim->options.allocator, work, room * sizeof *work);
   return index->allowed;
 }
