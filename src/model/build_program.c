@@ -68,18 +68,6 @@ uint32_t build_emit(ModelBuild* build, TapeGraph* graph, const BuildScope* scope
 // ---------------------------------------------------------------------------------------------
 // terms over the environment
 
-/// A program of AND alone: all of its inputs are combined, and constants have been folded away.
-static bool is_conjunction(const ModelProgram* program) {
-  if (program->input_count == 0 || program->const_count > 0) return false;
-  for (uint32_t i = 0; i < program->code_count; i++) {
-    uint32_t op = program->code[i].op;
-    if (op != MODEL_OP_AND && op != MODEL_OP_END) return false;
-    // time has a register too
-    if (op == MODEL_OP_AND && (program->code[i].a == 0 || program->code[i].b == 0)) return false;
-  }
-  return program->code_count > 0 || program->outputs[0] == program->inputs[0].reg;
-}
-
 #define TABLE_INPUTS 6  // a table of 64 truths
 #define TABLE_REGS   64
 
@@ -153,7 +141,6 @@ static ModelShape* compile_shape(ModelBuild* build, SymTerm term) {
   uint32_t value = emit_steps(build, graph, NULL, term, slots);
   ModelShape* shape = ARENA_NEW(&build->arena, ModelShape);
   shape->program = tape_finish(graph, &build->arena, 0, &value, 1);
-  shape->conjunction = is_conjunction(&shape->program);
   shape->steps = model_program_steps(&shape->program);
   tabulate(shape);
   if (shape->program.reg_count > build->model.scratch_regs) {

@@ -758,7 +758,6 @@ ModelDual model_program_enclose_composed(const ModelProgram* program, const Mode
 typedef struct ModelShape {
   ModelProgram program;  // over the environment; `env` of an input is a slot of the term
   uint32_t steps;        // instructions up to the last that compares or rounds to a whole number
-  bool conjunction;      // true when all slots are: no need to run it
   bool tabled;           // bit k of `table`: the truth when the inputs are the bits of k
   uint64_t table;
 } ModelShape;

@@ -273,17 +273,8 @@ static ModelDual moving_state(const void* user, uint32_t i) {
 /// passes.
 static double output_rate(EngSim* sim, const ModelProgram* program, ModelDual* regs, uint32_t index,
                           double t, const Motion* motion) {
-  const ModelContext* context = &sim->values.flow_context;
-  ModelInterval now = {t, t};
-  ModelDual rate;
-  if (!model_program_enclose_output(program, context, regs, now, moving_state, motion, index,
-                                    &rate)) {
-    for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-      sim->proof.x_dual[i] = moving_state(motion, i);
-    }
-    model_program_enclose(program, context, regs, now, sim->proof.x_dual, sim->proof.g_dual);
-    rate = sim->proof.g_dual[index];
-  }
+  ModelDual rate =
+      eng_enclose_output(sim, program, regs, (ModelInterval){t, t}, moving_state, motion, index);
   return 0.5 * (rate.d.lo + rate.d.hi);
 }
 

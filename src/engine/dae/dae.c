@@ -177,7 +177,6 @@ void dae_gather(const EngSim* sim, const ModelImplicit* im, double* q) {
   }
 }
 
-/// Into the environment and the state vector.
 void dae_scatter(EngSim* sim, const ModelImplicit* im, const double* q, bool tops) {
   for (uint32_t i = 0; i < im->quantity_count; i++) {
     const ModelQuantity* quantity = &im->quantities[i];

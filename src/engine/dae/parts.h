@@ -48,7 +48,7 @@ double dae_row_distance(double residual, double size);
 #define DAE_ROUNDING (8.0 * DAE_TINY)  // ... where a mode is entered
 #define DAE_CLOSE    1e-10             // ... from here on steps go on while they help
 
-/// Distance to the constraints of the mode, relative.
+/// Distance to the constraints of the mode with the values in sim->x, relative.
 double dae_distance(EngSim* sim);
 /// What an impulsive reinitialisation has left: small differences of lower levels are projected
 /// away, large ones are an error.

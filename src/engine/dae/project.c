@@ -185,7 +185,6 @@ SltStatus eng_check_trial(EngSim* sim) {
   return sim->dae.failed == MODEL_NONE ? SLT_OK : SLT_ERR_NO_CONVERGENCE;
 }
 
-/// What is left after the jump: small differences of lower levels are projected away.
 SltStatus dae_close_rest(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   Projection p = projection(sim);
@@ -210,7 +209,6 @@ SltStatus dae_close_rest(EngSim* sim) {
   return SLT_OK;
 }
 
-/// Distance to the constraints with the values in sim->x; for the records.
 double dae_distance(EngSim* sim) {
   Projection p = projection(sim);
   return constraint_distance(sim, &p, sim->core.t, sim->x);

@@ -79,16 +79,23 @@ static void refresh_view(EngDelay* past) {
   past->view.end = held_back ? past->next_jump : past->end;
 }
 
+/// Places as they are once the pieces that count lie at the front.
+static void count_from_begin(EngDelay* past) {
+  uint32_t by = past->begin;
+  past->begin = 0;
+  past->end -= by;
+  past->view.begin -= by;
+  past->view.end -= by;
+  if (past->next_jump != PAST_NONE) past->next_jump -= by;
+  if (past->next_break != PAST_NONE) past->next_break -= by;
+}
+
 /// Room for one more piece at the end: by moving those that count to the front, or by growing.
 static SltStatus make_piece(EngSim* sim, EngDelay* past, ModelPiece** out) {
   if (past->end == past->capacity && past->begin > past->capacity / 2) {
-    uint32_t by = past->begin;
-    memmove(past->pieces, past->pieces + by, (past->end - by) * sizeof *past->pieces);
-    past->begin = 0;
-    past->end -= by;
-    past->view.begin -= by;
-    if (past->next_jump != PAST_NONE) past->next_jump -= by;
-    if (past->next_break != PAST_NONE) past->next_break -= by;
+    memmove(past->pieces, past->pieces + past->begin,
+            (past->end - past->begin) * sizeof *past->pieces);
+    count_from_begin(past);
   }
   if (past->end == past->capacity) {
     uint32_t wanted = past->capacity ? 2 * past->capacity : PIECES_FIRST;
@@ -261,16 +268,11 @@ static void straighten(ModelPiece* piece) {
 
 /// What the integrator knows of a variable between two times of the trial.
 static ModelPiece known_piece(const EngSim* sim, const ModelDelay* model, double from, double to) {
-  const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
   uint32_t env = sim->model->vars[model->var].env;
   ModelPiece piece = {.t0 = from, .t1 = to, .c = {sim->env[env]}};
-  if (mode->vars[model->var].role != MODEL_ROLE_STATE) return piece;
-  uint32_t state = 0;
-  while (state < mode->state_count && mode->state_env[state] != env) {
-    state++;
-  }
-  if (state == mode->state_count) return piece;
+  uint32_t state = eng_state_place(sim, env);
+  if (state == MODEL_NONE) return piece;
   piece.degree = s->method->dense_degree;
   num_dense_bernstein(s, state, piece.c);
   double a = from > s->trial.t0 ? num_dense_theta(s, from) : 0.0;
@@ -451,7 +453,7 @@ double eng_history_usable_slow(EngSim* sim, uint32_t trials) {
 
 SltStatus eng_history_append_slow(EngSim* sim, double t) {
   const Model* model = sim->model;
-  if (model->delay_count == 0 || !sim->core.segment.trial_pending) return SLT_OK;
+  if (!sim->core.segment.trial_pending) return SLT_OK;
   double from = sim->history.delays[0].t;
   if (!(t > from)) return SLT_OK;
   SLT_TRY(num_dense_prepare(sim->stepper));
@@ -539,7 +541,6 @@ double eng_history_next_jump_slow(const EngSim* sim) {
 }
 
 double eng_history_limit_slow(const EngSim* sim) {
-  if (sim->model->delay_count == 0) return (double)INFINITY;
   double next = sim->stepper->t + sim->history.shortest;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     const EngDelay* past = &sim->history.delays[i];
@@ -599,12 +600,7 @@ void eng_history_save(const EngSim* sim, char* out) {
     EngDelay past = sim->history.delays[i];
     size_t bytes = (past.end - past.begin) * sizeof(ModelPiece);
     const ModelPiece* from = past.pieces + past.begin;
-    past.end -= past.begin;
-    past.view.begin -= past.begin;
-    past.view.end -= past.begin;
-    if (past.next_jump != PAST_NONE) past.next_jump -= past.begin;
-    if (past.next_break != PAST_NONE) past.next_break -= past.begin;
-    past.begin = 0;
+    count_from_begin(&past);
     past.capacity = 0;
     past.pieces = NULL;
     past.view.pieces = NULL;

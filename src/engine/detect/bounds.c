@@ -77,22 +77,44 @@ ModelInterval eng_rounded_time(const EngSim* sim) {
   return (ModelInterval){sim->core.t - pad, sim->core.t + pad};
 }
 
+ModelDual eng_enclose_output(EngSim* sim, const ModelProgram* program, ModelDual* regs,
+                             ModelInterval t, ModelStateDualFn* state, const void* user,
+                             uint32_t output) {
+  const ModelContext* context = eng_context(sim);
+  ModelDual found;
+  if (model_program_enclose_output(program, context, regs, t, state, user, output, &found)) {
+    return found;
+  }
+  for (uint32_t i = 0; i < program->state_count; i++) {
+    sim->proof.x_dual[i] = state(user, i);
+  }
+  model_program_enclose(program, context, regs, t, sim->proof.x_dual, sim->proof.g_dual);
+  return sim->proof.g_dual[output];
+}
+
+/// A point, and the direction of one state.
+typedef struct Direction {
+  const double* x;
+  uint32_t state;
+} Direction;
+
+static ModelDual along_state(const void* user, uint32_t state) {
+  const Direction* d = user;
+  double slope = state == d->state ? 1.0 : 0.0;
+  return (ModelDual){{d->x[state], d->x[state]}, {slope, slope}};
+}
+
+ModelDual eng_enclose_along(EngSim* sim, uint32_t index, double t, const double* x,
+                            uint32_t state) {
+  Direction direction = {x, state};
+  return eng_enclose_output(sim, &sim->core.mode->g_flow, sim->programs.dual, (ModelInterval){t, t},
+                            along_state, &direction, index);
+}
+
 /// g and its slope over the states as `dual` gives them; time is off by its rounding.
 static ModelDual enclose_g(EngSim* sim, uint32_t index, ModelStateDualFn* dual, Box box) {
-  const ModelMode* mode = sim->core.mode;
-  const ModelContext* context = eng_context(sim);
-  ModelInterval time = eng_rounded_time(sim);
-  ModelDual g;
-  if (model_program_enclose_output(&mode->g_flow, context, sim->programs.dual, time, dual, &box,
-                                   index, &g)) {
-    return g;
-  }
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->proof.x_dual[i] = dual(&box, i);
-  }
-  model_program_enclose(&mode->g_flow, context, sim->programs.dual, time, sim->proof.x_dual,
-                        sim->proof.g_dual);
-  return sim->proof.g_dual[index];
+  return eng_enclose_output(sim, &sim->core.mode->g_flow, sim->programs.dual, eng_rounded_time(sim),
+                            dual, &box, index);
 }
 
 /// g and its slope along the flow over the box.

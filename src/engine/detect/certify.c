@@ -252,17 +252,10 @@ void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out) {
                         sim->proof.x_dual, out);
 }
 
-/// The same for one atom.
 ModelDual eng_enclose_atom(EngSim* sim, uint32_t index, double l, double r) {
-  const ModelContext* context = eng_context(sim);
   TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
-  ModelDual g = {0};
-  if (model_program_enclose_output(&sim->core.mode->g_flow, context, sim->programs.dual,
-                                   (ModelInterval){l, r}, enclose_state, &part, index, &g)) {
-    return g;
-  }
-  eng_enclose_atoms(sim, l, r, sim->proof.g_dual);
-  return sim->proof.g_dual[index];
+  return eng_enclose_output(sim, &sim->core.mode->g_flow, sim->programs.dual, (ModelInterval){l, r},
+                            enclose_state, &part, index);
 }
 
 static void hull_of_enclosure(const Certifier* cert, const CertPiece* p, ModelInterval* phi,

@@ -253,6 +253,13 @@ void eng_warn_of_relation(EngSim* sim, uint32_t index) __attribute__((cold));
 /// what rounding may have done to it (rho), what errors within the tolerances may have (sigma), and
 /// rounding of its slope along the mode's own flow.
 double eng_rho(EngSim* sim, uint32_t index);
+/// Enclosure of one output of a program over indicators, or over as many outputs, with the states
+/// as `state` gives them: by itself, or with all the others where it has no slice.
+ModelDual eng_enclose_output(EngSim* sim, const ModelProgram* program, ModelDual* regs,
+                             ModelInterval t, ModelStateDualFn* state, const void* user,
+                             uint32_t output);
+/// g at a point and its slope as one state moves by a unit, or none (MODEL_NONE), time going on.
+ModelDual eng_enclose_along(EngSim* sim, uint32_t index, double t, const double* x, uint32_t state);
 /// What rounding may have done to a state, and to the time.
 double eng_state_rounding(EngSim* sim, uint32_t state);
 ModelInterval eng_rounded_time(const EngSim* sim);

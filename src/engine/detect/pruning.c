@@ -99,15 +99,11 @@ static void note_near(void* user, uint32_t output, uint32_t count, const double*
   }
 }
 
-static double state_of(const void* user, uint32_t state) {
-  return ((const double*)user)[state];
-}
-
 /// g and slope of one relation where the states are `x`.
 static void evaluate(EngSim* sim, uint32_t index, double t, const double* x, double* g,
                      double* gdot) {
-  eng_output(sim, ENG_SINGLE_G, t, state_of, x, index, g);
-  eng_output(sim, ENG_SINGLE_SLOPE, t, state_of, x, index, gdot);
+  eng_output(sim, ENG_SINGLE_G, t, eng_point_state, x, index, g);
+  eng_output(sim, ENG_SINGLE_SLOPE, t, eng_point_state, x, index, gdot);
 }
 
 /// Find the relations that may come near zero; false when they are too many, or cannot be followed

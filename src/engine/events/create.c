@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool asks_for_states_alone(const ModelGuard* guard) {
-  return guard->atom_count == 0 && guard->has_mode_test;
-}
-
 /// Which automaton each place of the environment tells the state of; MODEL_NONE: none.
 static uint32_t* owners_of_tests(EngSim* sim) {
   const Model* model = sim->model;
@@ -30,7 +26,7 @@ static void visit_readers(const Model* model, const uint32_t* owner, uint32_t* b
                           uint32_t* list) {
   for (uint32_t i = 0; i < model->transition_count; i++) {
     const ModelTransition* t = &model->transitions[i];
-    if (!asks_for_states_alone(&t->guard)) continue;
+    if (!events_asks_states_alone(&t->guard)) continue;
     for (uint32_t k = 0; k < model_term_inputs(&t->guard.term); k++) {
       uint32_t env = model_term_input(&t->guard.term, k);
       uint32_t asked = env == MODEL_NONE ? MODEL_NONE : owner[env];
@@ -43,7 +39,7 @@ static void visit_readers(const Model* model, const uint32_t* owner, uint32_t* b
 
 static bool has_state_guards(const Model* model) {
   for (uint32_t i = 0; i < model->transition_count; i++) {
-    if (asks_for_states_alone(&model->transitions[i].guard)) return true;
+    if (events_asks_states_alone(&model->transitions[i].guard)) return true;
   }
   return false;
 }

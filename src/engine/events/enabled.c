@@ -74,7 +74,6 @@ static uint32_t draw_lot(EngSim* sim, const ModelState* state, uint32_t first) {
   return chosen;
 }
 
-/// First enabled transition of an automaton; MODEL_NONE for none.
 uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const ModelState* state = &a->states[sim->state[automaton]];

@@ -259,6 +259,10 @@ double events_eval(EngSim* sim, const ModelTerm* term);
 
 // settle.c: from what has fired to a committed mode
 
+/// Whether a guard asks for states of automata and nothing else.
+static inline bool events_asks_states_alone(const ModelGuard* guard) {
+  return guard->atom_count == 0 && guard->has_mode_test;
+}
 /// A round begins; the values are those of the one before, and not saved yet.
 void events_begin_round(EngSim* sim);
 /// What has fired, and what follows from it, until a mode is committed.

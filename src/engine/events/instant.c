@@ -9,7 +9,6 @@
 
 #define CONTACT_TURNS 8  // of contacts and surfaces that ask each other
 
-/// Whether the integration must start anew: equations, states or their inputs differ.
 bool eng_flow_changed(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (ENG_UNLIKELY(sim->core.slide.count || sim->instant.was_sliding || sim->core.contact.active))

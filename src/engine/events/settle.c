@@ -43,17 +43,13 @@ void events_begin_round(EngSim* sim) {
 
 // ---- guards that ask for states alone -----------------------------------------------------------
 
-static bool tests_modes_only(const ModelGuard* guard) {
-  return guard->atom_count == 0 && guard->has_mode_test;
-}
-
 /// What an automaton can do because of the states of others; MODEL_NONE: nothing.
 static uint32_t follows_states(EngSim* sim, uint32_t automaton) {
   uint32_t transition = eng_first_enabled(sim, automaton);
   if (transition == MODEL_NONE) return MODEL_NONE;
   const ModelTransition* t = &sim->model->transitions[transition];
   bool leaves = t->to != sim->state[automaton];
-  return leaves && tests_modes_only(&t->guard) ? transition : MODEL_NONE;
+  return leaves && events_asks_states_alone(&t->guard) ? transition : MODEL_NONE;
 }
 
 /// Those who ask for states that have changed.

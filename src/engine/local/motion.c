@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-/// Step for which the local integrations keep their tolerance, by the worst one so far.
 double local_step_for(double h, double error) {
   return 0.9 * h * base_pow(error, -0.2);
 }

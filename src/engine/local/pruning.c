@@ -24,27 +24,10 @@
 
 // ---- coefficients -------------------------------------------------------------------------------
 
-/// One state that moves beside others that stand still.
-typedef struct OneMoves {
-  const double* x;
-  uint32_t state;
-} OneMoves;
-
-static ModelDual one_moves(const void* user, uint32_t state) {
-  const OneMoves* one = user;
-  double x = one->x[state];
-  double rate = state == one->state ? 1.0 : 0.0;
-  return (ModelDual){{x, x}, {rate, rate}};
-}
-
-/// How fast g grows as time passes, and one state with it; NaN: that is not known.
+/// How fast g grows as time passes, and one state with it.
 static double slope_along(EngSim* sim, uint32_t id, uint32_t state) {
-  OneMoves one = {sim->x, state};
-  ModelInterval now = {sim->core.t, sim->core.t};
-  ModelDual g = {.d = {(double)NAN, (double)NAN}};
-  model_program_enclose_output(&sim->core.mode->g_flow, eng_context(sim), sim->programs.dual, now,
-                               one_moves, &one, id, &g);
-  return 0.5 * (g.d.lo + g.d.hi);
+  ModelInterval slope = eng_enclose_along(sim, id, sim->core.t, sim->x, state).d;
+  return 0.5 * (slope.lo + slope.hi);
 }
 
 void local_find_forms(EngSim* sim, LocalIndex* index, uint8_t* classes, uint8_t* work) {
@@ -75,10 +58,6 @@ typedef struct Glance {
   bool timed;       // margins hold at the end of the trial
 } Glance;
 
-static inline double magnitude(double a) {
-  return __builtin_fabs(a);
-}
-
 /// Whether the relation, armed, provably stays beyond its zone over the trial, on the side that its
 /// truth says.
 static inline bool stays_far(const Glance* glance, uint32_t id, double g, const EngAtom* atom) {
@@ -86,7 +65,7 @@ static inline bool stays_far(const Glance* glance, uint32_t id, double g, const 
   const LocalIndex* index = glance->index;
   double rise[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
   double b[5];
-  double size = magnitude(g);
+  double size = fabs(g);
   double shared = 0.0;
   if (isfinite(atom->t_linear)) return atom->t_linear > glance->t_after;
   if (!index->has_form[id]) return false;
@@ -96,14 +75,14 @@ static inline bool stays_far(const Glance* glance, uint32_t id, double g, const 
     double largest = 0.0;
     num_dense_bernstein(glance->stepper, state, b);
     for (uint32_t j = 0; j < 5; j++) {
-      double a = magnitude(b[j]);
+      double a = fabs(b[j]);
       largest = a > largest ? a : largest;
       rise[j] += coef * (b[j] - b[0]);
     }
     // written so that NaN fails
     if (!(largest <= 2.0 * sim->proof.margin_x[state])) return false;
-    size += magnitude(coef) * largest;
-    shared += magnitude(coef * sim->waiting.weight[state]);
+    size += fabs(coef) * largest;
+    shared += fabs(coef * sim->waiting.weight[state]);
   }
   double by_time = index->form_time[id] * glance->h;
   if (by_time != 0.0 && !glance->timed) return false;
@@ -114,7 +93,7 @@ static inline bool stays_far(const Glance* glance, uint32_t id, double g, const 
     top = r > top ? r : top;
     bottom = r < bottom ? r : bottom;
   }
-  size += magnitude(by_time) + magnitude(index->form_time[id] * glance->stepper->trial.t);
+  size += fabs(by_time) + fabs(index->form_time[id] * glance->stepper->trial.t);
   double pad = FAR_MARGINS * sim->proof.margin[id] + FAR_ULPS * DBL_EPSILON * size +
                glance->slack * (top - bottom);
   // what is shared may move it, from wherever that was
@@ -196,7 +175,7 @@ static bool glance_at_all(EngSim* sim, double t_from) {
                    .t_after = s->trial.t + 2.0 * resolution,
                    .h = s->trial.h,
                    .slack = 2.0 * 4.0 / s->trial.h * resolution,
-                   .timed = magnitude(s->trial.t) <= 2.0 * core->margins.t};
+                   .timed = fabs(s->trial.t) <= 2.0 * core->margins.t};
   sim->detect.crossing_count = 0;
   core->local.candidate_count = 0;
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {

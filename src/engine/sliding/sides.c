@@ -246,42 +246,14 @@ SltStatus side_rebind(EngSim* sim, uint32_t row) {
 
 // ---- flows and rates ----------------------------------------------------------------------------
 
-/// A point, and the direction of one state.
-typedef struct Direction {
-  const double* x;
-  uint32_t state;
-} Direction;
-
-static ModelDual along_state(const void* user, uint32_t state) {
-  const Direction* d = user;
-  double slope = state == d->state ? 1.0 : 0.0;
-  return (ModelDual){{d->x[state], d->x[state]}, {slope, slope}};
-}
-
-/// g of a surface and its slope in a direction, time going on.
-static ModelDual enclose_along(EngSim* sim, uint32_t index, double t, const Direction* d) {
-  const ModelMode* mode = sim->core.mode;
-  ModelDual g;
-  if (model_program_enclose_output(&mode->g_flow, eng_context(sim), sim->programs.dual,
-                                   (ModelInterval){t, t}, along_state, d, index, &g)) {
-    return g;
-  }
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->sliding.sides.x[i] = along_state(d, i);
-  }
-  model_program_enclose(&mode->g_flow, eng_context(sim), sim->programs.dual, (ModelInterval){t, t},
-                        sim->sliding.sides.x, sim->proof.g_dual);
-  return sim->proof.g_dual[index];
-}
-
 static double middle(ModelInterval a) {
   return 0.5 * (a.lo + a.hi);
 }
 
 double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g) {
   const EngSurface* s = &sim->sliding.value.surfaces[surface];
-  ModelDual moving = enclose_along(sim, s->index, t, &(Direction){x, s->lifts});
-  ModelDual still = enclose_along(sim, s->index, t, &(Direction){x, MODEL_NONE});
+  ModelDual moving = eng_enclose_along(sim, s->index, t, x, s->lifts);
+  ModelDual still = eng_enclose_along(sim, s->index, t, x, MODEL_NONE);
   *g = middle(still.v);
   return middle(moving.d) - middle(still.d);
 }

@@ -33,12 +33,6 @@ bool eng_guard(EngSim* sim, const ModelGuard* guard) {
     }
     return shape->table >> truths & 1;
   }
-  if (shape->conjunction) {
-    for (uint32_t i = 0; i < shape->program.input_count; i++) {
-      if (sim->env[args[inputs[i].env]] == 0.0) return false;
-    }
-    return true;
-  }
   return eng_eval(sim, &guard->term) != 0.0;
 }
 
@@ -194,7 +188,6 @@ SltStatus eng_start_values(EngSim* sim, bool solved) {
   return SLT_OK;
 }
 
-/// Registers of the programs of a mode lie behind each other.
 SltStatus eng_grow(EngSim* sim, void** data, size_t need, size_t size) {
   void* grown = base_realloc(&sim->options.allocator, *data, base_owned_size(*data),
                              base_mul_size(need, size));
@@ -406,14 +399,18 @@ void eng_bind(EngSim* sim) {
   if (ENG_UNLIKELY(sim->core.mode->implicit || sim->core.slide.count)) eng_dae_guess(sim);
 }
 
-void eng_bind_states(EngSim* sim) {
+void eng_bind_again(EngSim* sim) {
   // by value there are no other modes whose registers follow
   bool other = sim->core.slide.count && !(sim->core.slide.by_value && sim->core.slide.mixed);
   if (!sim->programs.inputs_stand || other || sim->core.contact.active) {
     eng_bind(sim);
-    return;
+  } else {
+    eng_gather_states(sim);
   }
-  eng_gather_states(sim);
+}
+
+void eng_bind_states(EngSim* sim) {
+  eng_bind_again(sim);
   if (sim->core.mode->atom_count > 0 && !margins_hold(sim)) sim->core.margins.stale = true;
 }
 
@@ -448,16 +445,6 @@ static void begin_mode(EngSim* sim, const ModelMode* mode) {
   memset(sim->values.computed, 0, sim->model->env_count);
   for (uint32_t i = 0; i < mode->full.output_count; i++) {
     sim->values.computed[mode->full_env[i]] = 1;
-  }
-}
-
-void eng_bind_again(EngSim* sim) {
-  // by value there are no other modes whose registers follow
-  bool other = sim->core.slide.count && !(sim->core.slide.by_value && sim->core.slide.mixed);
-  if (sim->programs.inputs_stand && !other && !sim->core.contact.active) {
-    eng_gather_states(sim);
-  } else {
-    eng_bind(sim);
   }
 }
 
@@ -557,12 +544,7 @@ static void run_full(EngSim* sim, double t) {
 
 void eng_evaluate_full(EngSim* sim, double t) {
   sim->core.full_stale = false;
-  if (ENG_UNLIKELY(sim->core.slide.count)) {
-    eng_slide_full(sim, t);
-    if (ENG_UNLIKELY(sim->core.contact.active)) eng_contact_full(sim, t);
-    return;
-  }
-  run_full(sim, t);
+  (ENG_UNLIKELY(sim->core.slide.count) ? eng_slide_full : run_full)(sim, t);
   if (ENG_UNLIKELY(sim->core.contact.active)) eng_contact_full(sim, t);
 }
 
@@ -659,7 +641,6 @@ void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope) {
   }
 }
 
-/// A unilateral guard forbids evaluating the model beyond its boundary.
 bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
