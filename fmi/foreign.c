@@ -61,7 +61,7 @@ static bool call_status(Foreign* f, const char* name, Status status) {
 }
 
 static void show(Foreign* f, const char* message) {
-  if (!message || f->messages++ >= MESSAGES_MAX) return;
+  if (!message || f->quiet || f->messages++ >= MESSAGES_MAX) return;
   char line[400];
   size_t used = 0;
   for (; *message && used + 1 < sizeof line; message++)
@@ -552,6 +552,11 @@ ForeignStatus foreign_event(Foreign* f, bool* changed) {
 
 // ---- co-simulation ------------------------------------------------------------------------------
 
+/// A time that an FMU says its step ended at; one outside of the step is no time of it.
+static double within(double last, double t, double h) {
+  return last >= t && last <= t + h ? last : t + h;
+}
+
 ForeignStatus foreign_step(Foreign* f, double t, double h, double* reached, bool* event) {
   *event = false;
   *reached = t + h;
@@ -563,6 +568,12 @@ ForeignStatus foreign_step(Foreign* f, double t, double h, double* reached, bool
     if (status == 2 &&
         CALL(f, "GetBooleanStatus", (void*, int, int*), f->instance, 3, &terminated) &&
         terminated) {
+      // where the FMU cannot say when it ended, its step has to do
+      double last = t + h;
+      if (CALL(f, "GetRealStatus", (void*, int, double*), f->instance, 2, &last)) {
+        *reached = within(last, t, h);
+      }
+      f->problem[0] = '\0';
       return FOREIGN_ENDED;
     }
     return call_status(f, "DoStep", status) ? FOREIGN_OK : FOREIGN_FAILED;
@@ -573,7 +584,7 @@ ForeignStatus foreign_step(Foreign* f, double t, double h, double* reached, bool
   Status status = ((Status(*)(void*, double, double, bool, bool*, bool*, bool*, double*))step)(
       f->instance, t, h, !f->returns, event, &end, &early, &last);
   if (!call_status(f, "DoStep", status)) return FOREIGN_FAILED;
-  if (early) *reached = last;
+  if (early || end) *reached = within(last, t, h);
   return end ? FOREIGN_ENDED : FOREIGN_OK;
 }
 

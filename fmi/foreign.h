@@ -40,6 +40,7 @@ typedef struct Foreign {
   bool events;        // co-simulation of version 3 with event mode
   double next_event;  // time event; infinite for none
   uint32_t messages;  // written so far
+  bool quiet;         // refusals are asked for: they need not be told
   bool discarded;     // the last call was; it has failed all the same
   bool returns;       // states are put back: steps may be made again
   uint32_t function_count;

@@ -506,6 +506,7 @@ bool fmu_simulate(Foreign* foreign, const FmuRun* run, FmuSummary* out) {
   if (run->early) {
     double reached = 0.0;
     bool event = false;
+    foreign->quiet = true;
     out->early = foreign->exchange ? foreign_enter_event(foreign)
                                    : foreign_step(foreign, run->start, run->every, &reached,
                                                   &event) == FOREIGN_OK;

@@ -346,6 +346,20 @@ def test_stiffness_is_told(folder):
         check(("it is stiff" in told) == stiff, text, told)
 
 
+def test_stops_are_timed(folder):
+    """A model that ends itself between communication points ends there in every interface, and its check says nothing of it."""
+    path = Path(folder, "ends.lisma")
+    path.write_text("x' = 1; x(t0) = 0; state done [x >= 0.7071] { stop; } from init; experiment { end = 2; every = 0.1; }")
+    for version in (2, 3):
+        fmu = Path(folder, "ends.fmu")
+        saltus("export", path, "--kind", "both", "--fmi", version, "-o", fmu)
+        for interface in ("me", "cs"):
+            last = saltus("run", fmu, "--interface", interface, "-q", "-o", "-").stdout.split()[-1].split(",")
+            check(abs(float(last[0]) - 0.7071) < 1e-9 and abs(float(last[1]) - 0.7071) < 1e-9, version, interface, last[:2])
+        told = saltus("check", fmu)
+        check("nothing found" in told.stdout and not told.stderr, told.stdout, told.stderr)
+
+
 def test_tunable_parameters(folder):
     for version in (2, 3):
         fmu = export(folder, "const k = 1; x' = k; x(t0) = 0; const N = 2; for i = 1:N { z[i]' = k; z[i](t0) = 0; }", version)
