@@ -2,7 +2,7 @@
 //
 // The model that is open: where it is kept, what of its text is not saved, and saving it.
 import { askText, toast } from "./dialogs";
-import { byId } from "./dom";
+import { byId, download, make } from "./dom";
 import { Store } from "./store";
 import { say } from "./words";
 
@@ -44,7 +44,13 @@ export class OpenModel {
 
   keepDraft(): void {
     if (this.isSaved) this.store.dropDraft(this.path);
-    else if (!this.store.keepDraft(this.path, this.text())) toast(say("The browser has no room left: save the text to keep it."));
+    else if (!this.store.keepDraft(this.path, this.text())) this.offerFile();
+  }
+
+  /** The browser cannot keep the text: it can be written to the user's disk. */
+  private offerFile(): void {
+    const write = make("button", { class: "mini", click: () => download(this.path.replace(/.*\//, ""), this.text(), "text/plain") }, say("Model text"));
+    toast(`${say("The browser has no room left: keep the text as a file.")} `, write);
   }
 
   showName(): void {
@@ -71,6 +77,10 @@ export class OpenModel {
     const result = await this.store.save(place.path, text, this.replaced === place.path ? null : place.version).catch((error: Error) => error);
     if (result instanceof Error) {
       toast(say(result.message));
+      return null;
+    }
+    if (result === "full") {
+      this.offerFile();
       return null;
     }
     this.replaced = result === "changed" ? place.path : "";

@@ -143,6 +143,8 @@ const shownLine = StateField.define<DecorationSet>({
 export interface EditorHost {
   onText(text: string): void;
   onMessages(messages: Diagnostic[]): void;
+  /** The text could not be looked at. */
+  onTrouble(text: string): void;
   ask(question: string): Promise<string | null>;
   run(): void;
 }
@@ -327,9 +329,10 @@ export class Editor {
         const answers = await this.send({ method: "textDocument/didOpen", params: { textDocument } });
         const published = answers.find((a) => a.method === "textDocument/publishDiagnostics")?.params;
         if (published && doc === this.view.state.doc) await this.show(doc, published.diagnostics);
-      } catch {
-        this.ready = null; // the session tells of an engine that fails
+      } catch (error) {
+        this.ready = null;
         this.refused = doc;
+        if (doc === this.view.state.doc) this.host.onTrouble(error instanceof Error ? error.message : String(error));
       }
     } while (this.stale);
     this.checking = false;

@@ -24,6 +24,7 @@ export class EngineError extends Error {
 export abstract class Engine {
   private last: Promise<unknown> = Promise.resolve();
   private asked = 0; // when the present request was sent; 0: there is none
+  private ending: Promise<void> | null = null;
   private lost = false; // it was started anew, or will be, and knows nothing
 
   /** Tells a new engine what the one before it knew. */
@@ -37,6 +38,7 @@ export abstract class Engine {
   /** Ask when all earlier requests are answered. */
   ask(request: object): Promise<Answer> {
     const answer = this.last.then(async () => {
+      await this.ending; // or it would end the new one
       if (this.lost) {
         this.lost = false;
         await this.restore((r) => this.exchange(r)).catch(() => undefined);
@@ -60,7 +62,8 @@ export abstract class Engine {
   /** End it at once, whatever it does; the next request starts it anew. */
   end(): Promise<void> {
     this.lost = true;
-    return this.stop();
+    this.ending ??= this.stop().finally(() => (this.ending = null));
+    return this.ending;
   }
 
   protected abstract stop(): Promise<void>;

@@ -441,6 +441,7 @@ const WORDS: Record<string, string> = {
   "values changed": "значение изменено",
   "start": "начало",
   "The link is in the clipboard.": "Ссылка в буфере обмена.",
+  "Copy this address": "Скопируйте этот адрес",
   "Saved.": "Сохранено.",
   "Unsaved work was restored.": "Несохранённая работа восстановлена.",
   "The file was changed elsewhere. Save again to replace it.":
@@ -642,7 +643,7 @@ const WORDS: Record<string, string> = {
   "go there (in a chart)": "перейти туда (на графике)",
   "all procedures (in a table)": "все процедуры (в таблице)",
   "move, copy, switch off, remove a row": "сдвинуть, копировать, отключить, удалить строку",
-  "The browser has no room left: save the text to keep it.": "В браузере не осталось места: сохраните текст, чтобы не потерять его.",
+  "The browser has no room left: keep the text as a file.": "В браузере не осталось места: сохраните текст как файл.",
   Results: "Результаты",
   "(once the text is saved)": "(когда текст сохранён)",
   "the link holds too much": "ссылка содержит слишком много",

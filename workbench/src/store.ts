@@ -207,12 +207,12 @@ export class Store {
     return { text, version: response.headers.get("ETag") };
   }
 
-  /** Save; "changed" when somebody else has changed the file since `version`. `version` "": a new file. */
-  async save(path: string, text: string, version: string | null): Promise<{ version: string | null } | "changed"> {
+  /** Save; "changed" when somebody else has changed the file since `version`, "full" where there is no room. `version` "": a new file. */
+  async save(path: string, text: string, version: string | null): Promise<{ version: string | null } | "changed" | "full"> {
     if (!this.server) {
       // another page may have saved it since
       if (version !== null && (lasting.get(OWN + path) ?? "") !== version) return "changed";
-      if (!keep(OWN + path, text)) throw new Error("The browser has no room left: save the text to keep it.");
+      if (!keep(OWN + path, text)) return "full";
       return { version: text };
     }
     const headers: Record<string, string> = {};

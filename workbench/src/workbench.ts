@@ -58,6 +58,7 @@ export class Workbench extends Desk {
     this.editor = new Editor(byId("editor"), engine, {
       onText: () => this.onText(),
       onMessages: () => this.onMessages(),
+      onTrouble: (text) => this.onTrouble(text),
       ask: (old) => askText("Rename", "new name", old),
       run: () => this.restart(),
     });
@@ -198,7 +199,7 @@ export class Workbench extends Desk {
 
   onTrouble(text: string): void {
     this.toast(say(text));
-    if (!this.run) this.refusal = say(text);
+    this.refusal = say(text);
     this.editor.reconnect();
     this.showStatus();
   }
@@ -215,6 +216,8 @@ export class Workbench extends Desk {
     const warnings = this.run?.warnings ?? [];
     if (this.warnings.length !== warnings.length || this.warnings.some((w, i) => w !== warnings[i])) this.showMessages();
     const errors = this.editor.diagnostics.filter((d) => d.severity === "error").length;
+    // what is shown is not the run that was asked for
+    document.body.toggleAttribute("data-stale", this.run !== null && (errors > 0 || this.refusal !== ""));
     if (errors) this.toolbar.tell(`${say("not run")}: ${count(errors, "mistake")}`, true);
     else if (this.engine.busy > PATIENCE) this.toolbar.tellBusy(this.engine.busy, () => void this.engine.end());
     else if (this.refusal) this.toolbar.tell(this.refusal, true, this.refusal);
@@ -243,8 +246,6 @@ export class Workbench extends Desk {
   private onMessages(): void {
     this.showMessages();
     this.tables.update();
-    // what is shown is the run of an older text
-    document.body.toggleAttribute("data-stale", this.run !== null && this.editor.diagnostics.some((d) => d.severity === "error"));
     this.showStatus();
     this.compileSoon();
   }
@@ -466,10 +467,10 @@ export class Workbench extends Desk {
       path: this.path, text: this.editor.text, files: await this.store.filesOf(this.path, this.session.model?.reads ?? []), set: this.session.set, until: this.session.until, changes: run?.changes ?? [],
     });
     const address = location.href.replace(/#.*/, "") + link;
-    await navigator.clipboard.writeText(address).then(
-      () => this.toast(say("The link is in the clipboard.")),
-      () => this.toast(address),
-    );
+    // pages of other machines have no clipboard
+    const copied = await navigator.clipboard?.writeText(address).then(() => true, () => false);
+    if (copied) this.toast(say("The link is in the clipboard."));
+    else await askText("Copy this address", "Copy this address", address);
   }
 
   private showHelp(): void {

@@ -894,6 +894,57 @@ experiment { end = 3; }
     await page.evaluate(() => localStorage.clear());
   },
 
+  async what_is_refused_is_told(bench) {
+    const { page } = bench;
+    const stale = () => page.evaluate(() => document.body.hasAttribute("data-stale"));
+    // a run that cannot be made: the one before it is not taken for it
+    await bench.write("x' = 1; x(t0) = 0;\nexperiment { end = -1; }\n");
+    await page.waitForSelector("#status.failed:has-text('would end before it starts')");
+    assert.ok(await stale());
+    await bench.write("x' = 1; x(t0) = 0;\nexperiment { end = 1.5; }\n");
+    await bench.until((look) => look.t === 1.5);
+    assert.ok(!(await stale()));
+    // no clipboard: pages of other machines have none
+    await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { configurable: true, value: undefined }));
+    await page.click("#share");
+    await page.waitForSelector("dialog[open] input");
+    assert.match(await page.inputValue("dialog input"), /#model=[\w-]{40}/);
+    await page.keyboard.press("Escape");
+    // no room left in the browser
+    await page.evaluate(() => {
+      for (let size = 1 << 20; size >= 1; size >>= 1) {
+        try {
+          for (let n = 0; ; n++) localStorage.setItem(`full${size}.${n}`, "x".repeat(size));
+        } catch {
+          // less of it
+        }
+      }
+    });
+    await bench.write(`x' = 2; x(t0) = 0;\nexperiment { end = 2.5; }\n// precious${" and long".repeat(50)}\n`);
+    await page.waitForSelector("#toast button >> text=Model text");
+    const [file] = await Promise.all([page.waitForEvent("download"), page.click("#toast button")]);
+    assert.match(readFileSync(await file.path(), "utf8"), /precious/);
+    if (bench.form.name === "page") {
+      await page.keyboard.press("Control+s");
+      await page.fill("dialog input", "precious");
+      await page.keyboard.press("Enter");
+      await page.waitForSelector("#toast:not([hidden]):has-text('keep the text as a file')");
+    }
+    await page.evaluate(() => localStorage.clear());
+    // a text beyond what the server takes
+    if (bench.form.name !== "serve") return;
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+a");
+    await page.evaluate(() => {
+      const data = new DataTransfer();
+      data.setData("text/plain", "// 0123456789012345678901234567890123456789\n".repeat(220_000));
+      document.querySelector(".cm-content").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+    });
+    await page.waitForSelector("#status.failed:has-text('the request is too large')");
+    assert.ok(await stale());
+    bench.problems.length = 0; // the browser tells of the answer 413
+  },
+
   async stands_at_any_time(bench) {
     await bench.open("ball.lisma");
     const whole = await bench.look();
