@@ -211,6 +211,8 @@ bool output_allowed(const char* path);
 bool inputs_add(const char* path);
 /// Forget them, at the end of a command or before a file is put in order in its place.
 void inputs_clear(void);
+/// Files that the models of this program have named so far: those they include, tables.
+const CliNames* inputs_named(void);
 /// Whether an output leaves all of them alone, by whatever name; else says so. output_open() asks
 /// too: a command asks itself where that saves the user a run whose result cannot be written.
 bool inputs_spare(const char* path);

@@ -42,6 +42,20 @@ static bool is_number_of_drawing(const char* text) {
   return strncmp(text + (text[0] == '`'), "{drawing ", 9) == 0;
 }
 
+/// Leave out what every relation has, or what follows from the rest; its heading in the users'
+/// word.
+static char* plain_words(char* line) {
+  static const char* const left_out[] = {", critical", ", bipolar", ", continuous"};
+  for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++) {
+    char* found = strstr(line, left_out[i]);
+    size_t length = strlen(left_out[i]);
+    if (found) memmove(found, found + length, strlen(found + length) + 1);
+  }
+  char* called = strstr(line, ", called ");
+  if (called) *called = '\0';
+  return strcmp(line, "atoms") == 0 ? "relations" : line;
+}
+
 /// Indentation of the text says what belongs to what.
 static bool take_facts(char* text, Facts* facts) {
   enum { DEPTH = 8 };
@@ -51,7 +65,7 @@ static bool take_facts(char* text, Facts* facts) {
     size_t depth = indent / 2 < DEPTH ? indent / 2 : DEPTH - 1;
     char* line_of = strstr(line, ", written ");  // how a relation is spelt makes no difference
     if (line_of) *line_of = '\0';
-    path[depth] = line + indent;
+    path[depth] = plain_words(line + indent);
     if (is_number_of_drawing(path[depth])) {
       const char* value = strstr(path[depth], " = ");
       const char* drawn[] = {"animate", value ? value + 3 : path[depth]};

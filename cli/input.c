@@ -27,6 +27,14 @@ typedef struct InputFiles {
   size_t count;
 } InputFiles;
 
+// what models name: files they include, tables; kept for --watch
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+static CliNames named_files;
+
+const CliNames* inputs_named(void) {
+  return &named_files;
+}
+
 // one list for the whole program: a command that forgets to ask is refused by output_open()
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 static InputFiles inputs;
@@ -201,7 +209,9 @@ void source_close(ModelSource* source) {
 static SltStatus load_path(const char* path, const SltAllocator* allocator, char** content,
                            size_t* length) {
   SltStatus status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
-  if (status < 0 || inputs_add(path)) return status;
+  // a file that is missing may be there the next time
+  bool kept = cli_names_keep(&named_files, path);
+  if (status < 0 || (kept && inputs_add(path))) return status;
   allocator->realloc_fn(allocator->user, *content, *length ? *length : 1, 0);
   *content = NULL;
   return SLT_ERR_NOMEM;

@@ -55,9 +55,10 @@ static bool has_name(const SltModel* model, const char* name) {
   return search.found;
 }
 
-/// The first star that is no product: of `room*.T`, `room[*].T`, `*x`, `T*`; NULL if there is none.
-static const char* find_wildcard(const char* text) {
-  for (const char* star = strchr(text, '*'); star; star = strchr(star + 1, '*')) {
+/// The first star from `from` on that is no product: of `room*.T`, `room[*].T`, `*x`, `T*`; NULL if
+/// there is none.
+static const char* find_wildcard(const char* text, const char* from) {
+  for (const char* star = strchr(from, '*'); star; star = strchr(star + 1, '*')) {
     bool begins = star == text || star[-1] == '.' || star[-1] == '[';
     if (begins || star[1] == '.' || star[1] == '\0') return star;
   }
@@ -66,7 +67,7 @@ static const char* find_wildcard(const char* text) {
 
 /// An operator or a call; names of a model may hold them too, and come first.
 static bool is_formula(const char* text) {
-  if (find_wildcard(text)) return false;
+  if (find_wildcard(text, text)) return false;
   bool word = strncmp(text, "not ", 4) == 0 || strstr(text, " and ") || strstr(text, " or ");
   return (word || strpbrk(text, "+-*/^(<>=!&|")) && !strchr(text, '`') && !strstr(text, " in ");
 }
@@ -92,6 +93,7 @@ static bool spread_item(const SltModel* model, const char* item, const char* sta
     begin--;
   while (is_of_name(*end))
     end++;
+  if (find_wildcard(item, end)) return cli_names_keep(out, item);  // which of two belong together?
   CliNames found = {0};
   char* pattern = strndup(begin, (size_t)(end - begin));
   OutNames names = {.out = &found, .pattern = pattern, .failed = !pattern};
@@ -112,7 +114,7 @@ static bool spread_item(const SltModel* model, const char* item, const char* sta
 bool out_spread(const SltModel* model, const CliNames* asked, CliNames* out) {
   for (uint32_t i = 0; i < asked->count; i++) {
     const char* item = asked->items[i];
-    const char* star = strchr(item, '`') ? NULL : find_wildcard(item);
+    const char* star = strchr(item, '`') ? NULL : find_wildcard(item, item);
     if (star && (has_name(model, item) || is_pattern(model, item))) star = NULL;
     bool good = star ? spread_item(model, item, star, out) : cli_names_keep(out, item);
     if (!good) return false;

@@ -94,17 +94,25 @@ static int run_all(int argc, char** argv, const int* places, int count, RunFn* r
 
 // ---- changes ------------------------------------------------------------------------------------
 
-/// What changes when a file does, of all files together.
-static uint64_t stamp_of(char** argv, const int* places, int count) {
+/// What changes when a file does.
+static uint64_t stamp_of(const char* path) {
   uint64_t stamp = 1469598103934665603u;
-  for (int i = 0; i < count; i++) {
-    struct stat file = {0};
-    bool there = stat(argv[places[i]], &file) == 0;
-    const uint64_t parts[] = {there, (uint64_t)file.st_mtim.tv_sec, (uint64_t)file.st_mtim.tv_nsec,
-                              (uint64_t)file.st_size, (uint64_t)file.st_ino};
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
-      stamp = (stamp ^ parts[k]) * 1099511628211u;
-  }
+  struct stat file = {0};
+  bool there = stat(path, &file) == 0;
+  const uint64_t parts[] = {there, (uint64_t)file.st_mtim.tv_sec, (uint64_t)file.st_mtim.tv_nsec,
+                            (uint64_t)file.st_size, (uint64_t)file.st_ino};
+  for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+    stamp = (stamp ^ parts[k]) * 1099511628211u;
+  return stamp;
+}
+
+/// ... of the models together, and of the first `count` files that they have named.
+static uint64_t stamp_of_all(char** argv, const int* places, int models, uint32_t count) {
+  uint64_t stamp = 0;
+  for (int i = 0; i < models; i++)
+    stamp += stamp_of(argv[places[i]]);
+  for (uint32_t i = 0; i < count; i++)
+    stamp += stamp_of(inputs_named()->items[i]);
   return stamp;
 }
 
@@ -121,15 +129,24 @@ static bool any_exists(char** argv, const int* places, int count) {
 }
 
 static int watch(int argc, char** argv, const int* places, int count, RunFn* run) {
+  for (int i = 0; i < count; i++) {
+    if (strcmp(argv[places[i]], "-") != 0) continue;
+    cli_error("--watch needs a file: standard input does not change");
+    return CLI_USAGE;
+  }
   // a name that is wrong from the beginning is no file that could change
   if (!any_exists(argv, places, count)) return run_all(argc, argv, places, count, run);
   for (;;) {
-    uint64_t stamp = stamp_of(argv, places, count);
+    uint32_t known = inputs_named()->count;
+    uint64_t stamp = stamp_of_all(argv, places, count, known);
     int exit = run_all(argc, argv, places, count, run);
     if (exit > CLI_SIGNAL || exit == CLI_USAGE) return exit;
     if (stdout_finish(CLI_DONE) != CLI_DONE) return CLI_PIPE;
     cli_note("waiting for a change; Ctrl-C ends");
-    while (stamp_of(argv, places, count) == stamp)
+    uint32_t named = inputs_named()->count;
+    for (uint32_t i = known; i < named; i++)
+      stamp += stamp_of(inputs_named()->items[i]);
+    while (stamp_of_all(argv, places, count, named) == stamp)
       rest(200);
     rest(50);  // an editor may not have written everything
   }

@@ -49,6 +49,7 @@ class Comforts(cli_case.CliCase):
             self.assertEqual(len(rows[0]), 4, rows[0])
             self.assertEqual(float(rows[1][1]), 2 * 290 - 273.15)
         self.assertEqual(self.rows("house.lisma", "--out", "room[*].T'")[0], ["time", "room[1].T'", "room[2].T'"])
+        self.fails(1, "run", "house.lisma", "-q", "--out", "*.T - room[*].T", says=["the model has no `*.T - room[*].T`"])
         self.fails(1, "run", "house.lisma", "-q", "--out", "hall[*].T + 1", says=["the model has no `hall[*].T + 1`"])
 
     def test_table_of_events(self):
@@ -157,6 +158,15 @@ class Comforts(cli_case.CliCase):
             self.assertIn(b"waiting", run.stderr.readline())
             self.assertNotEqual(self.read("w.csv"), first)
             self.assertIn("\n0,3,0", self.read("w.csv"))
+            # a file that the model names
+            self.write("start.lisma", "const first = 4;\n")
+            self.write("new.lisma", 'include "start.lisma"; x\' = 1; x(t0) = first; experiment { end = 1; }')
+            os.replace(self.path("new.lisma"), self.path("ball.lisma"))
+            self.assertIn(b"waiting", run.stderr.readline())
+            self.write("start.lisma", "const first = 55;\n")
+            self.assertIn(b"waiting", run.stderr.readline())
+            self.assertIn("\n0,55", self.read("w.csv"))
+            self.fails(2, "run", "-", "--watch", says=["needs a file"])
         finally:
             run.send_signal(signal.SIGINT)
             run.wait(20)
