@@ -89,10 +89,14 @@ Str graph_name(Str name);
 /// A switch in words; after a run with how often it turned.
 Str graph_switch_text(const GraphSwitch* s, bool ran, Arena* arena);
 
-/// How arrows of a class (SltEventClass) look: "#d1351c"; "" for no dashes; the class in a word.
+/// Classes of the arrows that were taken, bit by bit.
+uint32_t graph_classes_seen(const Graph* graph);
+/// How arrows of a class (SltEventClass) look: "#d1351c"; "" for no dashes; the class in a word,
+/// and what it means.
 const char* graph_class_colour(int class);
 const char* graph_class_dash(int class);
 const char* graph_class_name(int class);
+const char* graph_class_meaning(int class);
 
 /// Write in the language of Graphviz. `arena` is for scratch memory.
 void graph_write_dot(const Graph* graph, const char* title, Arena* arena, Sink* sink);

@@ -76,7 +76,7 @@ static void write_guard(Sink* sink, const GraphArrow* arrow) {
 }
 
 /// One of several arrows into a state that all say the same: the state says it for them. NULL: they
-/// differ, or there is but one.
+/// differ or say nothing, or there is but one.
 static const GraphArrow* common_arrow(const GraphAutomaton* automaton, uint32_t state) {
   const GraphArrow* first = NULL;
   uint32_t count = 0;
@@ -88,7 +88,8 @@ static const GraphArrow* common_arrow(const GraphAutomaton* automaton, uint32_t 
       return NULL;
     count++;
   }
-  return count > 1 ? first : NULL;
+  bool says = first && (first->guard.length || first->resets.length);
+  return says && count > 1 ? first : NULL;
 }
 
 static void write_state(Sink* sink, const Graph* graph, uint32_t a, uint32_t s) {
@@ -256,7 +257,8 @@ static void write_automaton(Sink* sink, const Graph* graph, uint32_t a, Arena* a
 
 /// Above the automata, at the left: a node would push them apart.
 static void write_head(Sink* sink, const Graph* graph, const char* title, Arena* arena) {
-  if (!title[0] && graph->switch_count == 0) return;
+  uint32_t seen = graph->ran ? graph_classes_seen(graph) : 0;
+  if (!title[0] && graph->switch_count == 0 && seen == 0) return;
   sink_c(sink, ", label=<<TABLE BORDER=\"0\" CELLSPACING=\"2\" CELLPADDING=\"0\">");
   if (title[0]) {
     sink_c(sink, "<TR><TD ALIGN=\"LEFT\"><B>");
@@ -270,6 +272,14 @@ static void write_head(Sink* sink, const Graph* graph, const char* title, Arena*
   for (uint32_t s = 0; s < graph->switch_count; s++) {
     sink_c(sink, "<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"11\">");
     plot_svg_escaped(sink, graph_switch_text(&graph->switches[s], graph->ran, arena));
+    sink_c(sink, "</FONT></TD></TR>");
+  }
+  for (int c = 0; c < GRAPH_CLASSES; c++) {
+    if (!(seen >> c & 1u)) continue;
+    sink_c(sink, "<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"11\" COLOR=\"");
+    sink_c(sink, graph_class_colour(c));
+    sink_c(sink, "\">");
+    sink_c(sink, graph_class_meaning(c));
     sink_c(sink, "</FONT></TD></TR>");
   }
   sink_c(sink, "</TABLE>>");

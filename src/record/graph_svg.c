@@ -38,6 +38,10 @@ const char* graph_class_dash(int class) {
   return styles[class].dash;
 }
 
+const char* graph_class_meaning(int class) {
+  return styles[class].meaning;
+}
+
 const char* graph_class_name(int class) {
   return events_class_text((SltEventClass) class);
 }
@@ -243,7 +247,7 @@ static double write_switches(Sink* sink, const Graph* graph, Arena* arena, doubl
 }
 
 /// Which classes occurred.
-static uint32_t classes_seen(const Graph* graph) {
+uint32_t graph_classes_seen(const Graph* graph) {
   uint32_t seen = 0;
   for (uint32_t a = 0; a < graph->automaton_count; a++) {
     for (uint32_t i = 0; i < graph->automata[a].arrow_count; i++) {
@@ -267,7 +271,7 @@ static bool any_unvisited(const Graph* graph) {
 static uint32_t legend_lines(const Graph* graph) {
   if (!graph->ran) return 0;
   uint32_t lines = (graph->slides ? 1u : 0u) + (any_unvisited(graph) ? 1u : 0u);
-  for (uint32_t seen = classes_seen(graph); seen; seen &= seen - 1)
+  for (uint32_t seen = graph_classes_seen(graph); seen; seen &= seen - 1)
     lines++;
   return lines;
 }
@@ -283,7 +287,7 @@ static void legend_line(Sink* sink, double y, const char* colour, const char* da
 
 static void write_legend(Sink* sink, const Graph* graph, Arena* arena, double y) {
   if (!graph->ran) return;
-  uint32_t seen = classes_seen(graph);
+  uint32_t seen = graph_classes_seen(graph);
   for (uint32_t c = 0; c < GRAPH_CLASSES; c++) {
     if (!(seen >> c & 1u)) continue;
     y += LIST_LINE;

@@ -20,11 +20,13 @@ typedef struct Replacement {
 /// The first that stands here; NULL: none.
 static const Replacement* find_replacement(Str text, uint32_t at) {
   static const Replacement all[] = {
-      {"&&", "and"},      {"||", "or"},      {"<=", "≤"},
-      {">=", "≥"},        {"!=", "≠"},       {"unilateral[", ""},
-      {"bilateral[", ""}, {"critical[", ""}, {"shortliving[", ""},
-      {"noEvent[", ""},   {"ordinary[", ""}, {"[", ""},
-      {"`", ""},
+      {"&&", "and"},       {"||", "or"},
+      {"<=", "≤"},         {">=", "≥"},
+      {"!=", "≠"},         {"!", "not "},
+      {"unilateral[", ""}, {"bilateral[", ""},
+      {"critical[", ""},   {"shortliving[", ""},
+      {"noEvent[", ""},    {"ordinary[", ""},
+      {"[", ""},           {"`", ""},
   };
   for (size_t i = 0; i < SLT_COUNT(all); i++) {
     size_t length = strlen(all[i].from);

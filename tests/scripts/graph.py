@@ -59,7 +59,7 @@ class Graph(cli_case.CliCase):
         dot = self.read("g.dot")
         for text in ("y &lt;= 0", "&amp;&amp;", "unilateral"):
             self.assertNotIn(text, dot)
-        for text in ("bounce", "pinnacle", "y ≤ 0 and v &lt; 0", "<I>sets v, bounces</I>"):
+        for text in ("bounce", "pinnacle: values jump", "y ≤ 0 and v &lt; 0", "<I>sets v, bounces</I>"):
             self.assertIn(text, dot)
         if not shutil.which("dot"):
             self.skipTest("no dot")
@@ -77,6 +77,9 @@ class Graph(cli_case.CliCase):
             for x2, y2, n2 in boxes[:i]:
                 self.assertFalse(abs(y - y2) < 6 and x < x2 + n2 and x2 < x + n, (x, y))
         self.good("explain", "ball.lisma", "--graph", "g.png")
+        # modes of rule tables, which no guard leads into
+        rules = os.path.join(os.environ["SALTUS_SOURCE"], "models/rules/hoop.rules.md")
+        self.assertNotIn("rror", self.good("explain", rules, "--run", "-q", "--graph", "rules.png").err)
         self.fails(2, "explain", "ball.lisma", "--graph", "h.png", says=["Graphviz"],
                    env=self.environment(SALTUS_DOT="nothing-of-this-name"))
 
