@@ -654,10 +654,32 @@ export class Chart {
     context.restore();
   }
 
+  /** A line through the lowest and highest row of each pixel, where that goes up and down little; whether it does. */
+  private drawSmooth(context: CanvasRenderingContext2D, curve: Curve, extremes: Float64Array): boolean {
+    const places = extremes.map((value) => this.py(value, curve.scale));
+    let travel = 0;
+    for (let x = 0; x < places.length; x += 2) if (places[x] > places[x + 1]) travel += places[x] - places[x + 1];
+    if (!(travel < 4 * this.width)) return false;
+    let last = NaN;
+    context.beginPath();
+    for (let x = 0; x < places.length; x += 2) {
+      if (Number.isNaN(places[x])) continue;
+      const [near, far] = Math.abs(places[x] - last) < Math.abs(places[x + 1] - last) ? [places[x], places[x + 1]] : [places[x + 1], places[x]];
+      const across = LEFT + x / 2 + 0.5;
+      if (Number.isNaN(last)) context.moveTo(across, near);
+      else context.lineTo(across, near);
+      context.lineTo(across, far);
+      last = far;
+    }
+    context.stroke();
+    return true;
+  }
+
   /** From the lowest to the highest row of each pixel, joined to the one before. Upright rectangles on whole pixels are what canvases
    * are fastest at: a line through all of it takes fifty times as long. High ones are half transparent: other curves run behind them. */
   private drawEnvelope(context: CanvasRenderingContext2D, curve: Curve, range: Range, inner: number): void {
     const extremes = envelope(curve.rows, curve.column, range, inner, this.across.log);
+    if (this.drawSmooth(context, curve, extremes)) return;
     const alpha = context.globalAlpha;
     const [body, top, bottom] = [new Bars(inner), new Bars(inner), new Bars(inner)];
     let before = { x: NaN, top: NaN, bottom: NaN };
@@ -715,6 +737,7 @@ export class Chart {
       let drawn = false;
       let lastX = NaN;
       let lastY = NaN;
+      let lastPixel = -1;
       for (let i = first; i < behind; i++) {
         const x = (across.log ? Math.log10(xs[i]) : xs[i]) * across.by + across.add;
         const y = (up.log ? Math.log10(ys[i]) : ys[i]) * up.by + up.add;
@@ -725,8 +748,9 @@ export class Chart {
         const jumped = drawn && time[i] === time[i - 1];
         if (drawn && !jumped && Math.abs(x - lastX) < 0.5 && Math.abs(y - lastY) < 0.5) continue;
         const pixel = Math.floor(y) * this.width + Math.floor(x);
-        const known = taken !== null && taken[pixel] > 0 && Math.hypot(x - lastX, y - lastY) < 8;
+        const known = taken !== null && taken[pixel] > 0 && pixel !== lastPixel && Math.hypot(x - lastX, y - lastY) < 8;
         if (taken) taken[pixel] = 1;
+        lastPixel = pixel;
         if (drawn && !jumped && !known) {
           context.lineTo(x, y);
           if (++pieces % 400 === 0) {
@@ -1078,19 +1102,25 @@ function logTicks(range: Range, about: number): number[] {
 /** Pixel columns that have events, and how many: all events of the range are among them. */
 export function eventColumns(events: { t: number; kind: string }[], range: Range, width: number, place: (t: number) => number): [number, number][] {
   const result: [number, number][] = [];
-  let low = 0;
-  let high = events.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (events[middle].t < range.from) low = middle + 1;
-    else high = middle;
-  }
-  for (let i = low; i < events.length && events[i].t <= range.to; i++) {
-    if (events[i].kind === "initial") continue;
-    const x = Math.max(0, Math.min(width - 1, Math.floor(place(events[i].t))));
-    const last = result[result.length - 1];
-    if (last && last[0] === x) last[1]++;
-    else result.push([x, 1]);
+  /** The first event from `low` on of which something holds that holds for all behind it. */
+  const first = (low: number, holds: (t: number) => boolean): number => {
+    let high = events.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (holds(events[middle].t)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+  const pixel = (t: number): number => Math.max(0, Math.min(width - 1, Math.floor(place(t))));
+  const end = first(0, (t) => t > range.to);
+  let at = first(0, (t) => t >= range.from);
+  while (at < end && events[at].kind === "initial") at++; // a run begins with them
+  while (at < end) {
+    const x = pixel(events[at].t);
+    const next = Math.min(end, first(at + 1, (t) => pixel(t) > x));
+    result.push([x, next - at]);
+    at = next;
   }
   return result;
 }
