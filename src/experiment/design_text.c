@@ -261,12 +261,30 @@ static SltStatus add_axis(SltDesign* design, Cursor* c, DesignAxis* axis) {
   return parameter_find(design->model, name, &axis->parameter, c->problem);
 }
 
+/// Seeds are whole numbers from 0 on. Ends of a range are looked at; what lies between is rounded.
+static SltStatus check_seeds(const Cursor* c, const DesignAxis* axis) {
+  bool ends = axis->spread == SPREAD_RANGE || axis->spread == SPREAD_LOG;
+  bool good = ends ? axis->a >= 0.0 && axis->b <= 0x1p53 : axis->spread == SPREAD_LIST;
+  for (uint64_t i = 0; good && axis->spread == SPREAD_LIST && i < axis->count; i++) {
+    double seed = axis->values[i];
+    good = seed >= 0.0 && seed <= 0x1p53 && seed == floor(seed);
+  }
+  if (good) return SLT_OK;
+  return problem_set(c->problem, SLT_ERR_ARGUMENT,
+                     "seed=1:100:100, seed=3,7 or seed~uniform(0, 1e9)",
+                     "`%.100s`: seeds are whole numbers from 0 on", c->text);
+}
+
 SltStatus slt_design_add(SltDesign* design, const char* text, SltProblem* problem) {
   if (!design || !text) return SLT_ERR_ARGUMENT;
   if (problem) *problem = (SltProblem){.message = ""};
   Cursor c = {.at = text, .problem = problem, .text = text};
   DesignAxis axis = {.spread = SPREAD_LIST};
   SltStatus status = add_axis(design, &c, &axis);
+  if (status >= 0 && axis.parameter.kind == PARAMETER_SEED) {
+    status = check_seeds(&c, &axis);
+    if (status < 0) parameter_clear(&axis.parameter);
+  }
   if (status < 0) {
     free(axis.values);
     free(axis.file);

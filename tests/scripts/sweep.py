@@ -258,6 +258,11 @@ class Sweep(cli_case.CliCase):
             with open(self.path("p.png"), "rb") as file:
                 self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n", kind)
 
+    def test_seeds_are_whole(self):
+        self.write("n.lisma", "x(t0) = normal(0, 1);\n")
+        for seeds in ("=1.5,2", "=-1", "=-3:3:7", "=1e300", "~normal(0, 5)"):
+            self.fails(2, "sweep", "n.lisma", "--vary", "seed" + seeds, "--sample", "lhs", "3", "-m", "end(x)", says="whole numbers")
+
     def test_seed_varies(self):
         self.write("n.lisma", "x(t0) = 0;\nat 0 each 1 repeat 5 { set x = uniform(0, 1); }\n")
         rows = self.rows("n.lisma", "--vary", "seed=1:3:3", "-m", "end(x)")
