@@ -21,8 +21,23 @@
 #define FINER  0x1p-4   // of the tolerance: a second distance from the equilibrium...
 #define LEFT   0x1p-3   // ... and the most that is left there of the change of a rate
 #define FAST   0x1p16   // weights: no step that ends at rest goes so far
-#define COARSE 0.1      // a tolerance at which values themselves are not known
-#define NOISE  1024.0   // roundings of what moves a state within a step
+#define STABLE 8.0  // no explicit method is stable where a step times the rate of a decay is more
+#define COARSE 0.1  // a tolerance at which values themselves are not known
+#define NOISE  1024.0  // roundings of what moves a state within a step
+
+/// Show `look` the states that g reads; false where they are not known.
+static bool look_at_reads(EngSim* sim, uint32_t index, ModelStateFn* look, const void* user) {
+  const ModelMode* mode = sim->core.mode;
+  double g = 0.0;
+  if (!mode->atom_states) {
+    return model_program_run_output(&mode->g_flow, eng_context(sim), sim->programs.g_flow,
+                                    sim->core.t, look, user, index, &g);
+  }
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (mode->atom_states[index] >> i & 1u) look(user, i);
+  }
+  return true;
+}
 
 /// The states that g reads.
 typedef struct Reads {
@@ -43,11 +58,9 @@ static double note_read(const void* user, uint32_t state) {
 static bool is_near(EngSim* sim, uint32_t index, EngRest* rest) {
   const ModelMode* mode = sim->core.mode;
   Reads reads = {rest, sim->x, 0};
-  double g = 0.0;
-  bool sliced = model_program_run_output(&mode->g_flow, eng_context(sim), sim->programs.g_flow,
-                                         sim->core.t, note_read, &reads, index, &g);
-  for (uint32_t i = 0; !sliced && i < mode->state_count; i++) {
-    if (!mode->atom_states || mode->atom_states[index] >> i & 1u) note_read(&reads, i);
+  bool known = look_at_reads(sim, index, note_read, &reads);
+  for (uint32_t i = 0; !known && i < mode->state_count; i++) {
+    note_read(&reads, i);
   }
   num_linear_reach(rest->linear, rest->reach, reads.count, rest->known);
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -92,27 +105,38 @@ bool eng_rests(EngSim* sim, uint32_t index, double t, double* g) {
   return true;
 }
 
-/// A look at the states that a program reads.
+/// A look at the states that g reads in a trial.
 typedef struct Moves {
-  const EngSim* sim;
-  bool any;  // one of them moves too far in the trial to have come to rest
+  EngSim* sim;
+  double t;
+  bool any;  // one of them moves too far to have come to rest
 } Moves;
 
 static double note_move(const void* user, uint32_t state) {
   Moves* m = (Moves*)user;
-  const NumTrial* trial = &m->sim->stepper->trial;
+  EngSim* sim = m->sim;
+  const NumTrial* trial = &sim->stepper->trial;
   double way = magnitude(trial->x[state] - trial->x0[state]);
-  m->any |= way > FAST * eng_state_weight(m->sim, state, trial->x0[state]);
-  return trial->x0[state];
+  m->any |= way > FAST * eng_state_weight(sim, state, trial->x0[state]);
+  if (!m->any) sim->x[state] = num_dense_component(sim->stepper, state, m->t);
+  return sim->x[state];
 }
 
-/// Whether a state that g reads moves too far to have come to rest; false where they are not known.
-static bool moves(EngSim* sim, uint32_t index) {
-  Moves m = {sim, false};
-  double g = 0.0;
-  return model_program_run_output(&sim->core.mode->g_flow, eng_context(sim), sim->programs.g_flow,
-                                  sim->stepper->trial.t0, note_move, &m, index, &g) &&
-         m.any;
+/// Whether a state that g reads moves too far in the trial to have come to rest. If not, sim->x
+/// holds what g reads at time t.
+static bool moves(EngSim* sim, uint32_t index, double t) {
+  Moves m = {sim, t, false};
+  sim->values.dense_t = (double)NAN;
+  if (look_at_reads(sim, index, note_move, &m)) return m.any;
+  eng_states_at(sim, t);
+  return false;
+}
+
+/// Whether g is too fast to be near rest. An explicit method is stable only where what decays is
+/// not much faster than its steps.
+static bool is_fast(const EngSim* sim, double slope, double sigma) {
+  const NumStepper* stepper = sim->stepper;
+  return !stepper->method->stiff && magnitude(slope) * stepper->trial.h > STABLE * NEAR * sigma;
 }
 
 /// Whether the rate of g depends on switches, or other equations hold beyond the boundary: it may
@@ -136,14 +160,13 @@ static bool is_switched(const EngSim* sim, uint32_t index) {
   return false;
 }
 
-/// Whether the equilibrium stays where it is over the trial. One that time moves is followed, and
-/// takes g across its boundary.
-static bool stands_still(EngSim* sim, uint32_t index, double sigma) {
+/// Whether g rests over the whole trial, seen from sim->x, and its value at rest. An equilibrium
+/// that time moves is followed, and takes g across its boundary.
+static bool stands_still(EngSim* sim, uint32_t index, double sigma, double* g) {
   const NumTrial* trial = &sim->stepper->trial;
   double first = 0.0;
-  double last = 0.0;
-  return eng_rests(sim, index, trial->t0, &first) && eng_rests(sim, index, trial->t, &last) &&
-         magnitude(last - first) <= HARDLY * sigma;
+  return eng_rests(sim, index, trial->t0, &first) && eng_rests(sim, index, trial->t, g) &&
+         magnitude(*g - first) <= HARDLY * sigma;
 }
 
 bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossing* c) {
@@ -152,16 +175,17 @@ bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossi
   double sign = c->rising ? f->sign : -1.0;
   double g = 0.0;
   if (sim->options.rtol > COARSE || f->model->time_only || atom->sliding) return false;
-  if (moves(sim, f->index)) return false;
-  if (is_switched(sim, f->index)) return false;
-  eng_states_at(sim, c->t);
+  if (moves(sim, f->index, c->t) || is_switched(sim, f->index)) return false;
   double sigma = eng_sigma(sim, f->index);
   if (!(magnitude(piece->gb) <= NEAR * sigma) || sigma <= eng_rho(sim, f->index)) return false;
-  // inside of a step the tolerance is less sure than at its beginning
-  bool rests = eng_rests(sim, f->index, c->t, &g);
-  if (!rests) eng_states_at(sim, piece->a);
-  rests = (rests || eng_rests(sim, f->index, c->t, &g)) && eng_rests(sim, f->index, piece->b, &g);
-  rests = rests && stands_still(sim, f->index, sigma);
+  bool rests = false;
+  if (!is_fast(sim, c->slope, sigma)) {
+    eng_states_at(sim, c->t);
+    rests = stands_still(sim, f->index, sigma, &g);
+    // inside of a step the tolerance is less sure than at its beginning
+    if (!rests) eng_states_at(sim, piece->a);
+    rests = rests || stands_still(sim, f->index, sigma, &g);
+  }
   bool returns = atom->truth == c->rising;  // has been on the other side within this step
   bool arrives = rests && !returns && sign * g > HARDLY * sigma;
   bool there = sign * piece->gb > 0.0;
