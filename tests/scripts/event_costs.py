@@ -28,8 +28,20 @@ ROOMS = {
     "variable": "P[i] = if(r[i].on, 2*(1+i/N), 0);" + COOLS + " + P[i];" + PLAIN,
 }
 
+# events of one among many, whatever it waits for
+OTHERS = {
+    "clocks": "c[i]' = 1; c[i](t0) = i/N; automaton a[i] { state tick [c[i] >= 1] { c[i](t0) = 0; } from init, tick; }",
+    "queues": """q[i](t0) = if(i <= N/2, 2, 0); d[i](t0) = 1e9;
+  automaton s[i] {
+    state busy noEvent[q[i] > 0.5] { set d[i] = time + 0.5 + 0.3*mod(0.618*i, 1); } from init, idle;
+    state idle [time >= d[i]] { set q[i] = q[i] - 1; set q[mod(i, N)+1] = q[mod(i, N)+1] + 1; } from busy;
+  }""",
+}
+
 
 def model(spelling, n):
+    if spelling in OTHERS:
+        return "const N = %d;\nfor i = 1:N {\n  %s\n}\n" % (n, OTHERS[spelling])
     return "const N = %d;\nfor i = 1:N {\n  T[i](t0) = 18 + 4*i/N;\n  %s\n}\n" % (n, ROOMS[spelling])
 
 
@@ -62,6 +74,10 @@ class EventCosts(unittest.TestCase):
         self.assertLess(max(costs.values()), 1.3 * min(costs.values()), costs)
         for spelling in ("flag", "variable"):
             self.assertLess(self.cost(spelling, 240), 1.3 * costs[spelling], spelling)
+
+    def test_size_alone(self):
+        for spelling in OTHERS:
+            self.assertLess(self.cost(spelling, 240), 2 * self.cost(spelling, 60), spelling)
 
 
 def can_count():

@@ -25,40 +25,24 @@
 #define COARSE 0.1  // a tolerance at which values themselves are not known
 #define NOISE  1024.0  // roundings of what moves a state within a step
 
-/// Show `look` the states that g reads; false where they are not known.
-static bool look_at_reads(EngSim* sim, uint32_t index, ModelStateFn* look, const void* user) {
-  const ModelMode* mode = sim->core.mode;
-  double g = 0.0;
-  if (!mode->atom_states) {
-    return model_program_run_output(&mode->g_flow, eng_context(sim), sim->programs.g_flow,
-                                    sim->core.t, look, user, index, &g);
-  }
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (mode->atom_states[index] >> i & 1u) look(user, i);
-  }
-  return true;
-}
-
 /// The states that g reads.
 typedef struct Reads {
   EngRest* rest;
-  const double* x;
   uint32_t count;
 } Reads;
 
-static double note_read(const void* user, uint32_t state) {
-  Reads* r = (Reads*)user;
+static void note_read(void* user, uint32_t state) {
+  Reads* r = user;
   if (!r->rest->known[state]) r->rest->reach[r->count++] = state;
   r->rest->known[state] = 1;
-  return r->x[state];
 }
 
 /// Whether all states that g depends on, directly or through the rates of others, are near the
 /// equilibrium.
 static bool is_near(EngSim* sim, uint32_t index, EngRest* rest) {
   const ModelMode* mode = sim->core.mode;
-  Reads reads = {rest, sim->x, 0};
-  bool known = look_at_reads(sim, index, note_read, &reads);
+  Reads reads = {rest, 0};
+  bool known = model_mode_reads(mode, index, note_read, &reads);
   for (uint32_t i = 0; !known && i < mode->state_count; i++) {
     note_read(&reads, i);
   }
@@ -112,14 +96,13 @@ typedef struct Moves {
   bool any;  // one of them moves too far to have come to rest
 } Moves;
 
-static double note_move(const void* user, uint32_t state) {
-  Moves* m = (Moves*)user;
+static void note_move(void* user, uint32_t state) {
+  Moves* m = user;
   EngSim* sim = m->sim;
   const NumTrial* trial = &sim->stepper->trial;
   double way = magnitude(trial->x[state] - trial->x0[state]);
   m->any |= way > FAST * eng_state_weight(sim, state, trial->x0[state]);
   if (!m->any) sim->x[state] = num_dense_component(sim->stepper, state, m->t);
-  return sim->x[state];
 }
 
 /// Whether a state that g reads moves too far in the trial to have come to rest. If not, sim->x
@@ -127,7 +110,7 @@ static double note_move(const void* user, uint32_t state) {
 static bool moves(EngSim* sim, uint32_t index, double t) {
   Moves m = {sim, t, false};
   sim->values.dense_t = (double)NAN;
-  if (look_at_reads(sim, index, note_move, &m)) return m.any;
+  if (model_mode_reads(sim->core.mode, index, note_move, &m)) return m.any;
   eng_states_at(sim, t);
   return false;
 }
@@ -142,22 +125,11 @@ static bool is_fast(const EngSim* sim, double slope, double sigma) {
 /// Whether the rate of g depends on switches, or other equations hold beyond the boundary: it may
 /// be another rate altogether there, within the tolerance too (friction as a saturation of 1e9*v).
 static bool is_switched(const EngSim* sim, uint32_t index) {
-  const ModelProgram* program = &sim->core.mode->gdot;
-  const ModelSlices* slices = program->slices;
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  if (atom->structural || !atom->kind.separates || !slices) return atom->structural;
-  uint32_t first = 1 + program->state_count;  // register of an input
-  for (uint32_t i = slices->begin[index]; i < slices->begin[index + 1]; i++) {
-    const ModelInstr* pc = &program->code[slices->instrs[i]];
-    const uint32_t read[] = {pc->a, pc->b, pc->dst};
-    uint32_t count = pc->op == MODEL_OP_SELECT ? 3 : model_op_operands(pc->op);
-    for (uint32_t k = 0; k < count; k++) {
-      bool input = read[k] >= first && read[k] - first < program->input_count;
-      // behind the variables stand truths and positions of switches
-      if (input && program->inputs[read[k] - first].env >= sim->values.var_end) return true;
-    }
-  }
-  return false;
+  // behind the variables stand truths and positions of switches
+  return atom->structural ||
+         (atom->kind.separates &&
+          model_output_reads_input(&sim->core.mode->gdot, index, sim->values.var_end));
 }
 
 /// Whether g rests over the whole trial, seen from sim->x, and its value at rest. An equilibrium

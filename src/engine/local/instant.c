@@ -49,9 +49,6 @@ bool local_tells_truth(EngSim* sim, uint32_t id) {
   const EngAtom* atom = &sim->atoms[id];
   if (!sim->local->now.apart) return true;
   if (atom->literal) return !sim->detect.has_pre;
-  // those whose states make them linear in time are scheduled, not followed
-  bool timed = sim->model->atoms[id].time_only;
-  if (!timed && sim->core.mode->slope_class[id] == MODEL_CLASS_FIXED) return false;
   if (atom->relation == MODEL_REL_EQ) return false;
   if (eng_at_boundary(sim, id, sim->detect.g[id])) {
     return atom->located && sim->core.changes == sim->instant.changes_start &&
@@ -273,11 +270,11 @@ static void end_atoms(EngSim* sim) {
   }
 }
 
-/// When the relation will cross, if time alone tells.
+/// When the relation will cross, if it is linear in time.
 static void schedule(EngSim* sim, uint32_t id) {
   double g_zero = 0.0;
-  if (!sim->model->atoms[id].time_only) return;
-  if (eng_output(sim, ENG_SINGLE_G, 0.0, present_state, sim, id, &g_zero)) {
+  if (eng_may_be_linear(sim, id) &&
+      eng_output(sim, ENG_SINGLE_G, 0.0, present_state, sim, id, &g_zero)) {
     eng_schedule_time(sim, id, g_zero);
   }
 }

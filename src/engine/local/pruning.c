@@ -260,7 +260,7 @@ void eng_local_show_far_slow(EngSim* sim, double t, const double* x) {
     count += sim->waiting.mark[i] == LOCAL_FAR;
   }
   if (count > 0) {
-    memcpy(sim->x, x, sim->core.mode->state_count * sizeof *x);
+    memmove(sim->x, x, sim->core.mode->state_count * sizeof *x);
     eng_evaluate_g(sim, t, true);
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
       if (sim->waiting.mark[i] != LOCAL_FAR) continue;
@@ -287,7 +287,9 @@ bool eng_local_mesh_slow(EngSim* sim) {
   }
   core->local.candidate_count = 0;
   if (changed) eng_edges_visit(sim, false);
-  // times that were passed are behind us
-  if (core->t >= core->calendar.t_passing) eng_schedule_linear(sim);
+  if (core->t < core->calendar.t_passing) return true;
+  // times that were passed are behind us; others are computed from values of now
+  eng_local_show_far_slow(sim, core->t, sim->x);
+  eng_schedule_linear(sim);
   return true;
 }

@@ -245,9 +245,7 @@ static bool mode_is_suitable(const EngSim* sim, const ModelMode* mode) {
   const NumMethod* method = sim->stepper->method;
   return mode->shared && !mode->implicit && !method->stiff && mode->rhs.slices &&
          mode->gdot.slices && mode->rhs.output_count == mode->state_count && method->adaptive &&
-         method->dense_degree <= 4 && !sim->detect.has_auxiliary && sim->model->delay_count == 0 &&
-         sim->model->automaton_count >= ENG_LOCAL_AUTOMATA && !sim->detect.has_unilateral &&
-         sim->options.detection == SLT_DETECTION_CERTIFIED;
+         method->dense_degree <= 4 && sim->model->delay_count == 0;
 }
 
 /// The state that many equations read, if there is just one, and few relations do.
@@ -364,15 +362,23 @@ static bool index_mode(EngSim* sim) {
   return index->allowed;
 }
 
+/// Whether a relation is followed on every trial, or changes by assignments alone.
+static bool is_followed_or_discrete(const ModelAtom* atom) {
+  if (atom->type == MODEL_ATOM_UNILATERAL || atom->type == MODEL_ATOM_SHORTLIVING) return false;
+  bool discrete = !atom->continuous;
+  for (uint32_t k = 0; k < atom->read_count; k++) {
+    discrete &= atom->reads[k].when == MODEL_NOW;
+  }
+  return atom->type != MODEL_ATOM_NOEVENT || discrete;
+}
+
 SltStatus eng_local_create(EngSim* sim) {
   if (sim->model->automaton_count < ENG_LOCAL_AUTOMATA) return SLT_OK;
   if (sim->options.detection != SLT_DETECTION_CERTIFIED) return SLT_OK;
   if (sim->model->energy) return SLT_OK;         // is looked at in every instant
   if (sim->model->foreign_count) return SLT_OK;  // so are inputs of foreign blocks
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    // steps are bounded by where these are expected
-    uint8_t type = sim->model->atoms[i].type;
-    if (type == MODEL_ATOM_UNILATERAL || type == MODEL_ATOM_SHORTLIVING) return SLT_OK;
+    if (!is_followed_or_discrete(&sim->model->atoms[i])) return SLT_OK;
   }
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (sim->model->automata[a].has_bodies) return SLT_OK;  // the index is for one set of equations
@@ -436,8 +442,7 @@ uint32_t eng_local_indicators(const EngSim* sim, uint32_t state, const uint32_t*
 }
 
 bool eng_local_takes_time(const EngSim* sim, uint32_t id) {
-  return sim->model->atoms[id].time_only && eng_local_is_prepared(sim) &&
-         sim->local->index.owner[id] < LOCAL_SEVERAL;
+  return eng_local_is_prepared(sim) && sim->local->index.owner[id] < LOCAL_SEVERAL;
 }
 
 bool eng_local_is_prepared(const EngSim* sim) {
