@@ -1317,7 +1317,7 @@ typedef struct ModelProvider {
 
 typedef void ModelVisitFn(void* user, uint32_t index);
 /// Visit the states that g_flow of an atom of the mode reads, some more than once; false where they
-/// are not known (reach.c).
+/// are not known (exec.c).
 bool model_mode_reads(const ModelMode* mode, uint32_t index, ModelVisitFn* visit, void* user);
 /// Whether an output reads an input at `first_env` of the environment or behind it.
 bool model_output_reads_input(const ModelProgram* program, uint32_t output, uint32_t first_env);

@@ -2,7 +2,7 @@
 //
 // What follows from what: states that are marked may have any value, and what is known less well
 // then than without them depends on them. Enclosures over all values cannot overlook anything, as
-// values at a few points could. What an output of a program reads, its instructions tell.
+// values at a few points could.
 #include "model/model.h"
 
 #include <math.h>
@@ -45,47 +45,4 @@ void model_reach(const ModelProgram* rhs, const ModelProgram* out, const ModelCo
     }
   }
   find_dependent(out, context, env, t, x, marks, depends, room);
-}
-
-/// Register `index` of those that an instruction reads; MODEL_NONE behind the last.
-static uint32_t operand(const ModelInstr* pc, uint32_t index) {
-  bool selects = pc->op == MODEL_OP_SELECT;  // its condition stands in the target
-  uint32_t count = selects ? 3 : model_op_operands(pc->op);
-  const uint32_t read[] = {pc->a, pc->b, pc->dst};
-  return index < count ? read[index] : MODEL_NONE;
-}
-
-bool model_output_reads_input(const ModelProgram* program, uint32_t output, uint32_t first_env) {
-  const ModelSlices* slices = program->slices;
-  if (!slices) return false;
-  uint32_t first = 1 + program->state_count;
-  for (uint32_t i = slices->begin[output]; i < slices->begin[output + 1]; i++) {
-    const ModelInstr* pc = &program->code[slices->instrs[i]];
-    for (uint32_t k = 0; operand(pc, k) != MODEL_NONE; k++) {
-      uint32_t input = operand(pc, k) - first;
-      if (input < program->input_count && program->inputs[input].env >= first_env) return true;
-    }
-  }
-  return false;
-}
-
-bool model_mode_reads(const ModelMode* mode, uint32_t index, ModelVisitFn* visit, void* user) {
-  const ModelProgram* program = &mode->g_flow;
-  const ModelSlices* slices = program->slices;
-  if (mode->atom_states) {
-    for (uint32_t i = 0; i < mode->state_count; i++) {
-      if (mode->atom_states[index] >> i & 1u) visit(user, i);
-    }
-    return true;
-  }
-  if (!slices || slices->whole[index]) return false;
-  for (uint32_t i = slices->begin[index]; i < slices->begin[index + 1]; i++) {
-    const ModelInstr* pc = &program->code[slices->instrs[i]];
-    for (uint32_t k = 0; operand(pc, k) != MODEL_NONE; k++) {
-      if (operand(pc, k) - 1 < program->state_count) visit(user, operand(pc, k) - 1);
-    }
-  }
-  uint32_t output = program->outputs[index] - 1;
-  if (output < program->state_count) visit(user, output);
-  return true;
 }
