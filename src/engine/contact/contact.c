@@ -4,7 +4,6 @@
 #include "engine/contact/work.h"
 #include "engine/detect/follow.h"
 
-#include <float.h>
 #include <string.h>
 
 #define RATES_CHAIN 16     // rates that follow from each other

@@ -8,9 +8,6 @@
 // places the rate is looked at.
 #include "engine/contact/work.h"
 
-#include <float.h>
-#include <string.h>
-
 #define SPARE 2     // directions more than there are things kept
 #define PART  1e-9  // of a vector: what is left of one that is a combination of others
 

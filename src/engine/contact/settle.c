@@ -5,7 +5,6 @@
 #include "engine/contact/work.h"
 
 #include <float.h>
-#include <stdio.h>
 #include <string.h>
 
 #define THROWN_SHARE 0.5   // of a jump of a gap's rate: what has to be left of it
@@ -567,13 +566,11 @@ static void warn_of_ambiguity(EngSim* sim) {
   if (!sim->contact.work->ambiguous || sim->contact.work->warned || !sim->report.on_warning) return;
   sim->contact.work->warned = true;
   const ModelAtomText* gap = sim->model->atoms[sim->contact.closed[0].atom].written;
-  char message[400];
-  snprintf(message, sizeof message,
+  eng_warn(sim, DIAG_W0804, gap->span,
            "at t = %s the reactions of closed contacts have no unique solution: '%.*s' could stay "
            "closed with the reaction %s, or open; it stays closed",
            eng_number(sim->core.t).text, STR_ARGS(gap->text),
            eng_short(sim->contact.work->rows[0].lambda).text);
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0804, gap->span, message);
 }
 
 SltStatus eng_contact_settle(EngSim* sim, bool* changed) {

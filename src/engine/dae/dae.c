@@ -15,9 +15,7 @@
 //   - otherwise the equations are integrated over the instant (impulse.c).
 #include "engine/dae/parts.h"
 
-#include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 // ---- memory and programs ------------------------------------------------------------------------

@@ -290,5 +290,5 @@ void eng_warn_least_slow(EngSim* sim) {
     append_values(&text, "; ", sim, sim->dae.entry, is_top);
   }
   const Span* span = &im->equations[im->block_equations[begin]].span;
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0827, *span, text.data);
+  eng_warn(sim, DIAG_W0827, *span, "%s", text.data);
 }

@@ -13,7 +13,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #define HARDLY 0x1p-10  // of the tolerance of g: an equilibrium that is no farther is on it
 #define NEAR   8.0      // tolerances: a state that is farther from its equilibrium moves

@@ -10,7 +10,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define TIME_ULPS    4.0      // times that are no farther apart are one
@@ -138,14 +137,11 @@ void eng_warn_of_grazing(EngSim* sim) {
     double shift = grazing_shift(c, zone);
     if (!(shift > 0.0)) continue;
     sim->atoms[id].warned.grazing = true;
-    char message[300];
-    snprintf(message, sizeof message,
+    eng_warn(sim, DIAG_W0802, sim->model->atoms[id].written->span,
              "at t = %s this relation only grazes its boundary: an error of %s moves the event by "
              "%s, or undoes it",
              eng_number(eng_rounded(c->t, 9.0)).text, eng_number(eng_rounded(zone, 2.0)).text,
              eng_number(eng_rounded(shift, 2.0)).text);
-    sim->report.on_warning(sim->report.warning_user, DIAG_W0802,
-                           sim->model->atoms[id].written->span, message);
   }
 }
 
@@ -396,13 +392,10 @@ void eng_warn_of_relation(EngSim* sim, uint32_t index) {
   EngAtomWarned* warned = &sim->atoms[id].warned;
   if (!sim->report.on_warning || warned->no_value || !flip_matters(sim, id)) return;
   warned->no_value = true;
-  char text[200];
-  snprintf(text, sizeof text,
+  eng_warn(sim, DIAG_W0810, sim->model->atoms[id].written->span,
            "at t = %s this relation has no value, and a switch or guard depends on it; it stays as "
            "it was while that lasts",
            eng_short(sim->core.t).text);
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0810, sim->model->atoms[id].written->span,
-                         text);
 }
 
 /// Whether the first crossing is one in time, alone, on which nothing hangs: values at its time

@@ -14,8 +14,6 @@
 // automata are plain, nothing follows or rejects a candidate.
 #include "engine/local/parts.h"
 
-#include <string.h>
-
 #define TOGETHER 16  // transitions of one round, at most
 
 static bool reads_only_now(const Model* model, const ModelGuard* guard) {

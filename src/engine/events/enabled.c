@@ -5,7 +5,6 @@
 // rounds, in the order of the text; where that order matters it is said.
 #include "engine/run/run.h"
 
-#include <stdio.h>
 #include <string.h>
 
 // ---- what is enabled ----------------------------------------------------------------------------
@@ -231,13 +230,11 @@ static void warn_of_order(EngSim* sim, uint32_t automaton, uint32_t transition) 
     if (told[i] == span.begin + 1) return;
     if (told[i] != 0) continue;
     told[i] = span.begin + 1;
-    char message[300];
     Str name = model->automata[automaton].name;
-    snprintf(message, sizeof message,
+    eng_warn(sim, DIAG_W0805, span,
              "at t = %s automaton '%.*s' and others that could fire with it write or read the same "
              "values, and the result depends on who comes first: by priority, then as in the text",
              eng_number(sim->core.t).text, (int)(name.length < 100 ? name.length : 100), name.data);
-    sim->report.on_warning(sim->report.warning_user, DIAG_W0805, span, message);
     return;
   }
 }

@@ -4,7 +4,6 @@
 #include "engine/run/run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /// The equations with the switches in their present positions, from the given values. `side`: what
@@ -151,9 +150,7 @@ void events_warn_of_absent_starts(EngSim* sim) {
   memset(sim->values.given, 0, sim->model->env_count);
   if (absent.count == 0) return;
   char names[ENG_NAMES_LENGTH];
-  char message[ENG_NAMES_LENGTH + 80];
   eng_names_text(&absent, names);
-  snprintf(message, sizeof message, "no initial value is given for %s: %s at 0", names,
-           absent.count > 1 ? "they begin" : "it begins");
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0809, absent.first[0]->span, message);
+  eng_warn(sim, DIAG_W0809, absent.first[0]->span, "no initial value is given for %s: %s at 0",
+           names, absent.count > 1 ? "they begin" : "it begins");
 }

@@ -4,8 +4,6 @@
 // judged accordingly, so that an `at` that falls on a crossing sees the truth of its instant.
 #include "engine/run/run.h"
 
-#include <float.h>
-
 /// Half widths of everything that the equations compute from the states, for the present values.
 static const double* computed_widths(EngSim* sim) {
   EventsRounding* r = &sim->events.rounding;

@@ -7,7 +7,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define HELD_SHARE     1e-3  // of the way that a flow would take a state, where others hold it
@@ -116,12 +115,10 @@ void eng_warn_of_small(EngSim* sim) {
   }
   if (small.count == 0 || !eng_warn_once(sim, ENG_WARNED_SMALL)) return;
   char names[ENG_NAMES_LENGTH];
-  char message[ENG_NAMES_LENGTH + 120];
   eng_names_text(&small, names);
-  snprintf(message, sizeof message,
+  eng_warn(sim, DIAG_W0812, small.first[0]->span,
            "%s stayed below the absolute tolerance %s: %s errors were not controlled", names,
            eng_short(sim->options.atol).text, small.count > 1 ? "their" : "its");
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0812, small.first[0]->span, message);
 }
 
 double eng_absolute(EngSim* sim, uint32_t env) {

@@ -5,7 +5,6 @@
 // is not changed by it.
 #include "engine/run/run.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #define FIRST_WINDOW 1024  // steps
@@ -36,11 +35,9 @@ static void warn(EngSim* sim, uint64_t steps, double covered, uint64_t instants)
                (int)(var->name.length < 100 ? var->name.length : 100), var->name.data);
     }
   }
-  char message[400];
-  snprintf(message, sizeof message,
+  eng_warn(sim, DIAG_W0811, span,
            "the run creeps: at t = %s the last %llu steps cover a time of %s%s",
            eng_short(core->t).text, (unsigned long long)steps, eng_short(covered).text, cause);
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0811, span, message);
 }
 
 void eng_creep_look(EngSim* sim) {

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 double eng_rounded(double value, double digits) {
   if (value == 0.0 || !isfinite(value)) return value;
@@ -72,6 +71,17 @@ SltStatus eng_hint(EngSim* sim, const char* format, ...) {
   vsnprintf(sim->error.hint, sizeof sim->error.hint, format, args);
   va_end(args);
   return sim->error.status;
+}
+
+void eng_warn(EngSim* sim, DiagCode code, Span span, const char* format, ...) {
+  char message[900];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  if (sim->report.on_warning) {
+    sim->report.on_warning(sim->report.warning_user, code, span, message);
+  }
 }
 
 void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity) {

@@ -5,7 +5,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FIRST_STEP 8.0  // longest first step after an event, in distances from the event before
@@ -237,14 +236,12 @@ void eng_warn_of_values(EngSim* sim) {
     if (var->hidden || mode->vars[v].role == MODEL_ROLE_UNDETERMINED) continue;
     if (isfinite(sim->env[var->env])) continue;
     sim->values.warned = true;
-    char message[300];
     bool empty = isnan(sim->env[var->env]);
-    snprintf(message, sizeof message, "at t = %s '%.*s' %s while that lasts",
+    eng_warn(sim, DIAG_W0810, var->span, "at t = %s '%.*s' %s while that lasts",
              eng_number(sim->core.t).text, (int)(var->name.length < 100 ? var->name.length : 100),
              var->name.data,
              empty ? "is not a finite number; its cells stay empty"
                    : "is infinite; its cells say so");
-    sim->report.on_warning(sim->report.warning_user, DIAG_W0810, var->span, message);
     return;
   }
 }

@@ -239,6 +239,9 @@ SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* spa
 /// what was asked for.
 SltStatus eng_memory_check_slow(EngSim* sim) __attribute__((cold));
 SltStatus eng_hint(EngSim* sim, const char* text, ...) __attribute__((cold, format(printf, 2, 3)));
+/// Tell whoever listens to warnings.
+void eng_warn(EngSim* sim, DiagCode code, Span span, const char* format, ...)
+    __attribute__((cold, format(printf, 4, 5)));
 
 typedef struct EngNumber {
   char text[NUMBER_TEXT_MAX];

@@ -4,7 +4,6 @@
 #include "engine/run/run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 // ---- options ------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@
 #include "engine/sliding/sides.h"
 
 #include <math.h>
-#include <string.h>
 
 #define SLID_WIDTHS 100.0  // tolerances by which motion along a limit point may have drifted off it
 

@@ -13,7 +13,6 @@
 #include "engine/run/run.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define CHATTER_CHANGES 12     // that follow each other
 #define CHATTER_SHARE   1e-3   // of the mean step: distance below which they make no progress
@@ -71,12 +70,10 @@ void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
   eng_trace_mark(sim, SLT_EVENT_CHATTER, &a->span, (Str){NULL, 0});
   if (c->warned || !sim->report.on_warning) return;
   c->warned = true;
-  char message[400];
-  snprintf(message, sizeof message,
+  eng_warn(sim, DIAG_W0803, a->span,
            "from t = %s on '%.*s' only switches to and fro; each state is kept for %s at least",
            eng_short(sim->core.t).text, STR_ARGS(a->name),
            eng_number(eng_rounded(length, 1.0)).text);
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0803, a->span, message);
 }
 
 void eng_dwell_release_slow(EngSim* sim) {

@@ -11,7 +11,6 @@
 #include "engine/sliding/sides.h"
 
 #include <math.h>
-#include <string.h>
 
 // ---- enclosures over a piece --------------------------------------------------------------------
 

@@ -13,7 +13,6 @@
 #include "engine/contact/work.h"
 #include "engine/sliding/sides.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

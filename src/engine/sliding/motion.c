@@ -8,7 +8,6 @@
 // accumulate.
 #include "engine/sliding/sides.h"
 
-#include <math.h>
 #include <string.h>
 
 /// Weights of the patterns of a surface's group.

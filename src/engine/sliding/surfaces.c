@@ -9,7 +9,6 @@
 #include "engine/sliding/value.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,13 +289,10 @@ void slide_warn_escaping(EngSim* sim, uint32_t surface, bool above) {
   EngAtom* atom = &sim->atoms[id];
   if (atom->warned.escaping || !sim->report.on_warning) return;
   atom->warned.escaping = true;
-  char message[300];
-  snprintf(message, sizeof message,
+  eng_warn(sim, DIAG_W0804, sim->model->atoms[id].written->span,
            "at t = %s the motion stands on this boundary and could leave it to either side; it "
            "goes on where the relation %s",
            eng_number(sim->core.t).text, above ? "holds" : "does not hold");
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0804, sim->model->atoms[id].written->span,
-                         message);
 }
 
 /// The relations of another mode at zero that belong to the surfaces. Values of the mode's

@@ -4,7 +4,6 @@
 #include "engine/detect/follow.h"
 #include "engine/sliding/sides.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

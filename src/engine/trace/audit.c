@@ -4,7 +4,6 @@
 // equation, and the energy that the model declares.
 #include "engine/run/run.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -26,13 +25,11 @@ static void warn_of_energy(EngSim* sim, double gain) {
   if (!sim->report.on_warning || audit->warned) return;
   audit->warned = true;
   char path[600];
-  char message[900];
   eng_trace_path(sim, 0, path, sizeof path);
-  snprintf(message, sizeof message,
+  eng_warn(sim, DIAG_W0826, sim->model->energy_span,
            "at t = %s an event creates energy: %s becomes %s, %s more (%s)",
            eng_short(sim->core.t).text, eng_short(audit->before).text, eng_short(audit->now).text,
            eng_short(gain).text, path[0] ? path : "no transition");
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0826, sim->model->energy_span, message);
 }
 
 static void audit_energy(EngSim* sim, bool initial) {
@@ -65,7 +62,6 @@ static void warn_of_held(EngSim* sim) {
     return;
   char text[300];
   char state[300];
-  char message[900];
   size_t used = 0;
   uint32_t named = 0;
   uint32_t first = MODEL_NONE;
@@ -79,12 +75,10 @@ static void warn_of_held(EngSim* sim) {
   }
   if (first == MODEL_NONE) return;
   eng_describe_mode(sim, sim->state, state, sizeof state);
-  snprintf(message, sizeof message,
+  eng_warn(sim, DIAG_W0825, sim->model->vars[first].span,
            "from t = %s on nothing determines %s in mode %s; the equations that read %s use the "
            "last value",
            eng_short(sim->core.t).text, text, state, named == 1 ? "it" : "them");
-  sim->report.on_warning(sim->report.warning_user, DIAG_W0825, sim->model->vars[first].span,
-                         message);
 }
 
 void eng_audit_end(EngSim* sim, bool initial) {
