@@ -287,8 +287,6 @@ SltStatus events_too_many_rounds(EngSim* sim) __attribute__((cold));
 /// Whether the configuration that was committed was there before with nothing changed since: the
 /// flows on both sides of a surface point at it. Fails where values and modes repeat.
 SltStatus events_comes_back(EngSim* sim, bool* back);
-/// Rounds until nothing is enabled. `undecided`: they lead back to a mode with nothing changed.
-SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided);
 /// Rounds, then the question how the flow goes on, until both have nothing more to say.
 SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any);
 /// Carry out the schedules in events.due, early or late ones.

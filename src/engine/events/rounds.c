@@ -102,7 +102,8 @@ SltStatus events_comes_back(EngSim* sim, bool* back) {
   return again && !*back ? events_check_repetition(sim, key) : SLT_OK;
 }
 
-SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
+/// Rounds until nothing is enabled. `undecided`: they lead back to a mode with nothing changed.
+static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
   Events* events = &sim->events;
   bool back = false;
   events->quiet = false;
@@ -186,7 +187,7 @@ SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
     if (!observer_is_enabled(sim)) SLT_TRY(eng_slide_continue(sim, false, &verdict));
     bool undecided = false;
     bool fired = false;
-    SLT_TRY(events_run_rounds(sim, iteration, &fired, &undecided));
+    SLT_TRY(run_rounds(sim, iteration, &fired, &undecided));
     *any |= fired;
     if (!fired && verdict == ENG_SLIDE_ALONG) return SLT_OK;
     SLT_TRY(eng_slide_continue(sim, true, &verdict));
