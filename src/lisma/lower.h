@@ -449,6 +449,7 @@ typedef struct LowerAutomata {
   Span invariant_span;
 
   BASE_VEC(PriorityOf) transition_priorities, automaton_priorities;
+  uint32_t met;  // automata whose statements were read: their order in the text
 } LowerAutomata;
 
 /// The term under construction, and what terms share.

@@ -35,6 +35,7 @@ static uint32_t add_automaton(Lower* l, uint32_t name, const char* const* names,
                            .parent_body = IR_NONE,
                            .state_begin = m->states.count,
                            .state_count = count,
+                           .appearance = ++l->automata.met,
                            .span = span};
   base_vec_push(l->arena, &m->automata, automaton);
   for (uint32_t i = 0; i < count; i++) {

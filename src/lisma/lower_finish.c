@@ -366,25 +366,24 @@ static void sort_keys(uint64_t* keys, uint32_t count) {
 /// An index and what it is ordered by.
 typedef struct Ranked {
   double priority;
-  uint32_t index;
+  uint32_t place, index;
 } Ranked;
 
 static int compare_ranked(const void* a, const void* b) {
   const Ranked* x = a;
   const Ranked* y = b;
   if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
-  return (x->index > y->index) - (x->index < y->index);
+  return (x->place > y->place) - (x->place < y->place);
 }
 
-/// The indices below `count` with the highest priority first, in order of the text where it is the
-/// same; NULL when none is given.
-static const uint32_t* order_by_priority(Lower* l, uint32_t count, const PriorityOf* given,
-                                         uint32_t given_count) {
-  if (given_count == 0) return NULL;
+/// The indices below `count` with the highest priority first, in order of their places where it is
+/// the same.
+static const uint32_t* order_by_priority(Lower* l, uint32_t count, const uint32_t* places,
+                                         const PriorityOf* given, uint32_t given_count) {
   Ranked* ranked = ARENA_ARRAY(l->scratch, Ranked, count);
   uint32_t* order = ARENA_ARRAY(l->scratch, uint32_t, count);
   for (uint32_t i = 0; i < count; i++) {
-    ranked[i].index = i;
+    ranked[i] = (Ranked){.place = places ? places[i] : i, .index = i};
   }
   for (uint32_t i = 0; i < given_count; i++) {
     ranked[given[i].index].priority = given[i].value;
@@ -399,9 +398,9 @@ static const uint32_t* order_by_priority(Lower* l, uint32_t count, const Priorit
 /// Transitions of one automaton are tried in the order in which they stand.
 static void order_transitions(Lower* l) {
   uint32_t count = l->m->transitions.count;
-  const uint32_t* order = order_by_priority(l, count, l->automata.transition_priorities.data,
+  if (l->automata.transition_priorities.count == 0) return;
+  const uint32_t* order = order_by_priority(l, count, NULL, l->automata.transition_priorities.data,
                                             l->automata.transition_priorities.count);
-  if (!order) return;
   IrTransition* before = ARENA_ARRAY(l->scratch, IrTransition, count);
   memcpy(before, l->m->transitions.data, count * sizeof *before);
   for (uint32_t i = 0; i < count; i++) {
@@ -427,12 +426,17 @@ static void order_by_appearance(Lower* l) {
   for (uint32_t i = 0; i < m->params.count; i++) {
     m->params.data[(uint32_t)keys[i]].appearance = i;
   }
-  // what is lowered in the order of the text
+  // switches, which write nothing, come last
+  uint32_t* places = ARENA_ARRAY(l->scratch, uint32_t, m->automata.count);
+  for (uint32_t i = 0; i < m->automata.count; i++) {
+    uint32_t met = m->automata.data[i].appearance;
+    places[i] = met ? met : l->automata.met + 1 + i;
+  }
   const uint32_t* order =
-      order_by_priority(l, m->automata.count, l->automata.automaton_priorities.data,
+      order_by_priority(l, m->automata.count, places, l->automata.automaton_priorities.data,
                         l->automata.automaton_priorities.count);
   for (uint32_t i = 0; i < m->automata.count; i++) {
-    m->automata.data[order ? order[i] : i].appearance = i;
+    m->automata.data[order[i]].appearance = i;
   }
   for (uint32_t i = 0; i < l->automata.automaton_priorities.count; i++) {
     m->automata.data[l->automata.automaton_priorities.data[i].index].ranked = true;

@@ -273,6 +273,8 @@ void lower_state(Lower* l, const AstStatement* statement, const Site* site) {
   uint32_t name = resolve_name(l, &declaration->name);
   uint32_t at = name && automaton != IR_NONE ? resolve_state(l, automaton, name) : IR_NONE;
   if (at == IR_NONE) return;  // its declaration failed
+  uint32_t* met = &l->m->automata.data[automaton].appearance;
+  if (*met == 0) *met = ++l->automata.met;
   if (declaration->like) lower_like(l, at, declaration->like);
   uint32_t transitions = l->m->transitions.count;
   lower_transition(l, declaration, at);

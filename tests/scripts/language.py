@@ -159,6 +159,16 @@ VALUES = {
     "delays of a loop": ("x' = 1; x(t0) = 0; const d = 2; for i = 1:3 { n[i](t0) = 0; after i*0.5 [x > 1] { set n[i] = time; } }"
                          "m(t0) = 0; after d/4*(1 + 1) bilateral[x > 1] { set m = 7; } k(t0) = 0; after 1/i0 [x > 1] { set k = time; } i0(t0) = 4;",
                          4, {"n1": 1.5, "n2": 2, "n3": 2.5, "m": 7, "k": 1.25}),
+    "an after before a state": (
+        "busy(t0) = true; n(t0) = 0; after 2 [busy] { set busy = false, n = n + 1; }"
+        "state go [busy == false] { set busy = true; } from init, go;" + STILL, 7, {"n": 3}),
+    "a branch before a state": ("x' = 1; x(t0) = 0; n(t0) = 1; if (x > 1) { set n = n*2; } state q [x > 1] { set n = n + 10; } from init;",
+                                2, {"n": 12}),
+    "a state before a branch": ("x' = 1; x(t0) = 0; n(t0) = 1; state q [x > 1] { set n = n + 10; } from init; if (x > 1) { set n = n*2; }",
+                                2, {"n": 22}),
+    "a branch of a part before a state": (
+        "x' = 1; x(t0) = 0; n(t0) = 1; part P { k(t0) = 0; if (y > 1) { set k = k + 1; } } P p; p.y = x;"
+        "if (x > 1) { set n = n*2; } automaton A { state q [x > 1] { set n = n + 10; } from init; }", 2, {"n": 12, "p.k": 1}),
     "every, so often": ("const P = 0.5; n(t0) = 0; every P repeat 3 { set n = n + 1; } m(t0) = 0; every 2*P { set m = m + 1; }" + STILL,
                         5.1, {"n": 3, "m": 6}),
 }
