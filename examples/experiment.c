@@ -28,7 +28,7 @@ int main(void) {
   SltModel* model = NULL;
   SltMeasures* measures = NULL;
   SltDesign* design = NULL;
-  SltProblem problem = {{0}, {0}};
+  SltProblem problem = {0};
   SltStatus status = slt_model_compile("ball", text, strlen(text), NULL, &model);
   if (status >= 0) status = slt_measures_create(model, measures_text, 2, &measures, &problem);
   if (status >= 0) status = slt_design_create(model, &design);
