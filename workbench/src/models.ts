@@ -205,7 +205,7 @@ export class ModelMenu {
   private item(e: Entry): HTMLElement {
     const open = make("button", {
       class: "item", "aria-current": String(e.path === this.host.modelName), click: () => this.leave(() => this.host.openModel(e.path)),
-    }, shownPath(e.path), e.title ? make("small", {}, e.title) : null);
+    }, shownPath(e.path), e.title ? make("small", { title: e.title }, e.title) : null);
     if (e.place !== "own" && e.place !== "draft") return open;
     const [does, act] = e.place === "own" ? ["remove", this.host.remove] : ["discard", this.host.discard];
     return make("div", { class: "own" }, open,

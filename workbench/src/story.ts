@@ -38,7 +38,7 @@ const RUSSIAN: [RegExp, string][] = [
   [/^conditions that hold$/, "условия, верные вместе"],
   [/^none$/, "ни одного"],
   [/^switches of conditions and piecewise functions$/, "переключения условий и кусочных функций"],
-  [/ \(line (\d+)\): turned (\d+) times?$/, " (строка $1): переключилось, раз: $2"],
+  [/: turned (\d+) times?$/, ": переключилось, раз: $1"],
   [/^sliding along a boundary began (\d+) times?$/, "скольжение вдоль границы начиналось, раз: $1"],
   [/^not taken in this run$/, "не выполнен в этом прогоне"],
   [/(,|\() ?(\d+) alike/, "$1одинаковых: $2"],

@@ -153,7 +153,7 @@ export class Tables {
     const off = target.readOnly;
     const tool = (sign: string, words: string, keys: string, action: () => void): HTMLElement =>
       make("button", { class: "mini", title: keys, "data-tool": words, click: action }, `${sign} ${say(words)}`);
-    const others = [tool("⧉", "copy", "Alt+D", () => this.copyRow(section, row)), tool("↑", "up", "Alt+↑", () => this.moveRow(section, row, -1)),
+    const others = [tool("2×", "copy", "Alt+D", () => this.copyRow(section, row)), tool("↑", "up", "Alt+↑", () => this.moveRow(section, row, -1)),
       tool("↓", "down", "Alt+↓", () => this.moveRow(section, row, 1))];
     this.tools.replaceChildren(...(off ? [] : others), tool(off ? "●" : "○", off ? "switch on" : "switch off", "Alt+O", () => this.switchRow(section, row)),
       tool("×", "remove", "Alt+Delete", () => this.removeRow(section, row)));

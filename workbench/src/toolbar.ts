@@ -102,7 +102,7 @@ export class Toolbar {
     const status = byId("status");
     status.textContent = text;
     status.className = failed ? "failed" : "";
-    status.title = title;
+    status.title = title || text; // there may be no room for all of it
   }
 
   /** The engine has not answered for a while. */

@@ -208,7 +208,8 @@ export class Workbench extends Desk {
 
   private showMessages(): void {
     this.warnings = [...(this.run?.warnings ?? [])];
-    showMessages(this.editor, this.warnings, () => this.setView("text"));
+    const older = this.editor.diagnostics.some((d) => d.severity === "error"); // than the text, the run is
+    showMessages(this.editor, older ? [] : this.warnings, () => this.setView("text"));
   }
 
   protected showStatus(): void {

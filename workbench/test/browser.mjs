@@ -1046,6 +1046,12 @@ experiment { end = 3; }
     await page.keyboard.press("ArrowRight");
     await page.waitForSelector("#manual h2 >> text=Experiment");
     await bench.picture(`${bench.form.name}-manual`);
+    await page.setViewportSize({ width: 820, height: 1100 }); // over the work, not over the bar
+    assert.ok(await page.locator("#tools button").evaluateAll((all) => all.every((e) => {
+      const { left, top, width, height } = e.getBoundingClientRect();
+      return document.elementFromPoint(left + width / 2, top + height / 2) === e;
+    })));
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.fill("#manual input", "saltation");
     await page.waitForTimeout(300);
     await page.fill("#manual input", "animate circle");
@@ -1204,6 +1210,11 @@ experiment { end = 3; }
     await page.click("#models >> text=Новая модель");
     await page.keyboard.press("Enter");
     assert.match((await bench.until((look) => look.path === "model.lisma" && look.state === "done")).text, /Мяч, который прыгает/);
+    await bench.open("hoop_ru.rules.md");
+    await page.click("#panel-tabs >> text=Автоматы");
+    await page.waitForSelector("#panel text >> text=переключилось");
+    const graph = await page.locator("#panel text").allTextContents();
+    assert.deepEqual(graph.filter((t) => /\b(turned|times|line|none|sets|interior)\b/.test(t)), []);
     await page.click("#help");
     // all of the page's own words are Russian; names, code and keys are not words
     const english = await page.evaluate(() => [...document.querySelectorAll("dialog p, dialog td:last-child, #tools button, #run-controls button, #parameters header, .tabs button")]
