@@ -164,6 +164,10 @@ static bool add_column(FmuJob* job, const FmuItem* item, uint32_t count) {
   return true;
 }
 
+static bool is_number(const FmuItem* item) {
+  return item->type == FMU_REAL || item->type == FMU_INTEGER || item->type == FMU_BOOLEAN;
+}
+
 /// What is recorded: what was asked for, else all single numbers that are no parameters.
 static int choose_columns(FmuJob* job) {
   job->sets = calloc(job->settings.count + 1u, sizeof *job->sets);
@@ -178,14 +182,14 @@ static int choose_columns(FmuJob* job) {
   }
   for (uint32_t i = 0; i < job->out.count; i++) {
     const FmuItem* item = look_up(job, job->out.items[i]);
-    if (!item) return CLI_MODEL;
+    if (item && !is_number(item)) cli_error("`%s` is no number and cannot be recorded", item->name);
+    if (!item || !is_number(item)) return CLI_MODEL;
     if (!add_column(job, item, strcmp(item->name, job->out.items[i]) == 0 ? 1 : item->elements))
       return CLI_RUN;
   }
   for (uint32_t i = 0; job->out.count == 0 && i < job->d.count; i++) {
     const FmuItem* item = &job->d.items[i];
-    bool number = item->type == FMU_REAL || item->type == FMU_INTEGER || item->type == FMU_BOOLEAN;
-    if (!number || item->array || item->parameter || item->independent) continue;
+    if (!is_number(item) || item->array || item->parameter || item->independent) continue;
     if (!add_column(job, item, 1)) return CLI_RUN;
   }
   return CLI_DONE;

@@ -461,6 +461,14 @@ def make3(folder, xml=XML3, more="", flag=""):
     return path
 
 
+def test_texts(folder):
+    """Texts are no columns: asking for one is answered, not with an empty column."""
+    words = '<ScalarVariable name="words" valueReference="90" variability="discrete"><String/></ScalarVariable></ModelVariables>'
+    fmu = make(folder, xml=XML.replace("</ModelVariables>", words))
+    run = saltus("run", fmu, "--out", "words", "-o", "-")
+    check(run.returncode == 1 and "`words` is no number" in run.stderr and not run.stdout, run.stderr)
+
+
 def test_arrays(folder):
     """Elements are numbers of their own: states, parameters, inputs, outputs of several types, indicators."""
     fmu = make3(folder)
