@@ -152,6 +152,7 @@ static SltStatus write_report(Page* page, Export* e, const Json* json, const Jso
                         .sim = e->sim,
                         .t = slt_sim_time(e->sim),
                         .stopped = ended == SLT_END,
+                        .unfinished = ended < 0,
                         .undetermined = "",
                         .wall = wall_clock() - e->begun};
   const ReportRun about = {.summary = &summary,

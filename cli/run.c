@@ -531,6 +531,7 @@ static RunSummary summarize(const Run* run, SltStatus status, double wall) {
                       .sim = run->sim,
                       .t = slt_sim_time(run->sim),
                       .stopped = status == SLT_END,
+                      .unfinished = status < 0,
                       .stop_text = run->stop_text,
                       .undetermined = run->undetermined,
                       .wall = wall,

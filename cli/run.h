@@ -168,6 +168,7 @@ typedef struct RunSummary {
   SltSim* sim;
   double t;
   bool stopped;              // by the model
+  bool unfinished;           // by an error, a limit or a signal
   const char* stop_text;     // may be NULL
   const char* undetermined;  // "T in mode Falling; ...", empty when there was none
   double wall;

@@ -99,7 +99,8 @@ static void print_file(FILE* out, const char* what, unsigned long long lines,
 void summary_write(FILE* out, const RunSummary* summary) {
   char t_text[32];
   SltStatistics s = slt_sim_statistics(summary->sim);
-  cli_print(out, "%s: %s at t = %s", summary->model, summary->stopped ? "stopped" : "done",
+  const char* how = summary->unfinished ? "not finished, ended" : "done";
+  cli_print(out, "%s: %s at t = %s", summary->model, summary->stopped ? "stopped" : how,
             cli_number_text(summary->t, t_text));
   if (slt_sim_automaton_count(summary->sim) > 0) {
     fputs(", mode ", out);

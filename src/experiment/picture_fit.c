@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The picture of a fit: what was measured, over it the model with the interval that the uncertainty
-// of its parameters leaves it, and below what is left over.
+// The picture of a fit: the model with the interval that the uncertainty of its parameters leaves
+// it, over it what was measured, and below what is left over.
 #include "experiment/picture.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static void draw_dots(const Picture* p, const double* x, const double* y, uint32
                       uint32_t rgb) {
   for (uint32_t i = 0; i < count; i++) {
     if (!isfinite(x[i]) || !isfinite(y[i])) continue;
-    PlotBox dot = {picture_x(p, x[i]) - 1.5, picture_y(p, y[i]) - 1.5, 3.0, 3.0};
+    PlotBox dot = {picture_x(p, x[i]) - 2.5, picture_y(p, y[i]) - 2.5, 5.0, 5.0};
     p->canvas->rect(p->canvas->user, dot, rgb, 0.8);
   }
 }
@@ -101,8 +101,8 @@ static void draw_panel(Picture* p, const SltFitPanel* panel, double top) {
   draw_frame(p);
   picture_y_axis(p, panel->name);
   if (panel->spread) draw_model(p, panel, true);
-  draw_dots(p, panel->t, panel->y, panel->count, p->theme->lines[1]);
   draw_model(p, panel, false);
+  draw_dots(p, panel->t, panel->y, panel->count, p->theme->lines[1]);
   PlotRange range = {0.0, 0.0};
   for (uint32_t i = 0; i < panel->count; i++)
     widen(&range, panel->residual[i]);
@@ -112,8 +112,8 @@ static void draw_panel(Picture* p, const SltFitPanel* panel, double top) {
   double zero = picture_y(p, 0.0);
   picture_line(p, p->box.x, zero, p->box.x + p->box.width, zero, p->theme->frame);
   picture_y_axis(p, "residual");
-  draw_dots(p, panel->t, panel->residual, panel->count, p->theme->lines[1]);
   picture_x_axis(p, panel->over);
+  draw_dots(p, panel->t, panel->residual, panel->count, p->theme->lines[1]);
 }
 
 static SltStatus draw_fit(void* user, const PlotCanvas* canvas) {

@@ -170,6 +170,7 @@ class Report(cli_case.CliCase):
         self.write("blow.lisma", "x' = x*x; x(t0) = 1; experiment { end = 2; }\n")
         self.saltus("run", "blow.lisma", "-q", "--report", "page.html")
         self.assertIn("The run did not finish", self.read("page.html"))
+        self.assertNotIn(": done at", self.read("page.html"))
 
     @unittest.skipUnless(os.path.isdir(PACKAGES) and shutil.which("node"), "no node, or packages of workbench/ missing")
     def test_the_script_is_the_one_of_its_sources(self):

@@ -98,7 +98,9 @@ class Report implements ChartHost {
     this.order = [...new Set([...drawn, ...data.columns.map((c) => c.name)])];
     this.bands = new Bands(byId("bands"), 16);
     this.events = new EventList({ select: (event) => this.show(event), goBack: () => undefined });
-    document.getElementById("event-view")?.replaceChildren(this.events.element); // a run may have no events
+    const view = document.getElementById("event-view"); // a run may have no events
+    view?.replaceChildren(this.events.element);
+    if (view) view.style.height = `${Math.min(340, Math.max(170, 50 + 24 * run.events.length))}px`; // room for an explanation
     byId("chart-bar").replaceChildren(
       make("button", { id: "whole", title: "all of the run (0)", click: () => this.zoom({ from: -Infinity, to: Infinity }) }, "whole run"),
       make("button", { title: "the event before", click: () => this.events.neighbour(-1, this.cursor) }, "◀ event"),
