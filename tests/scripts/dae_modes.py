@@ -83,7 +83,7 @@ class Undetermined(ModeCase):
             "const l = 5;\nx'' = -s*x; x(t0) = 4; x'(t0) = 0;\ny'' = -s*y - g; y(t0) = -3;\n"
             "cst: x*x + y*y = l*l;\nstate b [time >= 1] { delete cst; } from init;\n"
             "experiment { end = 2; every = 0.5; out = x, y, s; }\n")
-        self.assertIn("nothing determines s in mode main=b", messages)
+        self.assertIn("nothing determines 's' in mode main=b", messages)
         self.assertEqual([row["s"] is None for row in rows], [row["time"] > 1 for row in rows[:3]] +
                          [True] * (len(rows) - 3))
 

@@ -292,7 +292,8 @@ static void try_together(EngSim* sim, const uint32_t* transitions, uint32_t coun
   }
 }
 
-/// Copy what the transitions write from the environment to a list, or back.
+/// Copy what the transitions write from the environment to a list, or back; returns how many values
+/// that are. Without a list they are counted alone.
 static uint32_t copy_written(EngSim* sim, const uint32_t* transitions, uint32_t count, double* list,
                              bool back) {
   uint32_t n = 0;
@@ -300,28 +301,17 @@ static uint32_t copy_written(EngSim* sim, const uint32_t* transitions, uint32_t 
     Actions part = actions_of(sim, transitions[i / 2], i % 2);
     for (uint32_t k = part.begin; k < part.begin + part.count; k++, n++) {
       double* at = &sim->env[sim->model->actions[k].env];
-      if (back) {
-        *at = list[n];
-      } else {
-        list[n] = *at;
-      }
+      if (list && back) *at = list[n];
+      if (list && !back) list[n] = *at;
     }
-  }
-  return n;
-}
-
-static uint32_t count_actions(const EngSim* sim, const uint32_t* transitions, uint32_t count) {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < 2 * count; i++) {
-    n += actions_of(sim, transitions[i / 2], i % 2).count;
   }
   return n;
 }
 
 bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, uint32_t then) {
   Events* events = &sim->events;
-  uint32_t a = count_actions(sim, first, count);
-  uint32_t n = a + count_actions(sim, &then, 1);
+  uint32_t a = copy_written(sim, first, count, NULL, false);
+  uint32_t n = a + copy_written(sim, &then, 1, NULL, false);
   if (!sim->report.on_warning || sim->instant.transitions[then].order_told || n == 0) return false;
   if (ENG_GROW(sim, events->order_values, 4 * (size_t)n) < 0) {
     return false;

@@ -269,7 +269,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   eng_trace_begin(sim);
   bool dwells = sim->core.dwell.any;
   if (ENG_UNLIKELY(dwells)) eng_dwell_release_slow(sim);
-  if (ENG_UNLIKELY(sim->model->energy)) eng_audit_begin(sim, kind == ENG_INSTANT_INITIAL);
+  if (ENG_UNLIKELY(sim->model->energy) && kind != ENG_INSTANT_INITIAL) eng_audit_begin(sim);
   sim->instant.running = true;
   sim->instant.was_sliding = sim->core.slide.count > 0;
   sim->instant.at_start = kind == ENG_INSTANT_INITIAL;

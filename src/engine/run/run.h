@@ -223,7 +223,6 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* snapsh
 
 // ---- error.c ------------------------------------------------------------------------------------
 
-/// Note a failure; returns `status`. Formats take text only: numbers through eng_number.
 /// What made a value infinite, or no number, as far as it is known: the place to show, and words to
 /// put behind the message.
 typedef struct EngCulprit {
@@ -233,6 +232,7 @@ typedef struct EngCulprit {
 
 EngCulprit eng_culprit(EngSim* sim, double t, const Span* otherwise);
 
+/// Note a failure; returns `status`. Formats take text only: numbers through eng_number.
 SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,
                    const char* format, ...) __attribute__((cold, format(printf, 5, 6)));
 /// The error of a run that has asked for memory and not got it: whatever went on without it is not

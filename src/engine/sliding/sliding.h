@@ -290,8 +290,6 @@ SltStatus eng_slide_continue_slow(EngSim* sim, bool settled, EngSlideVerdict* ve
 SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx);
 /// Algebraic values and derivatives as the same combination of the modes' values.
 void eng_slide_full(EngSim* sim, double t);
-/// Whether a transition leaves the flow of the present mode as it is: a counter beside a surface
-/// takes no part in the motion along it.
 /// Which variables are flags, see flags.c.
 void eng_flags_init(EngSim* sim);
 /// Whether an entry of the environment is a flag that the equations read.
@@ -300,6 +298,8 @@ bool eng_is_mode_flag(EngSim* sim, uint32_t env);
 bool eng_sets_only_flags(const EngSim* sim, const ModelTransition* t);
 /// Flags as on the side that the motion goes to, where that is known.
 void eng_slide_move_flags(EngSim* sim);
+/// Whether a transition leaves the flow of the present mode as it is: a counter beside a surface
+/// takes no part in the motion along it.
 bool eng_only_observes(EngSim* sim, uint32_t transition);
 /// When the trial leaves a surface, INFINITY for not; which one, and to which side.
 double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);

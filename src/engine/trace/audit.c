@@ -5,7 +5,6 @@
 #include "engine/run/run.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define ENERGY_GAIN 1e-6  // relative to the largest energy so far: less is rounding and location
 
@@ -13,9 +12,8 @@ static double energy_now(EngSim* sim) {
   return eng_eval(sim, sim->model->energy);
 }
 
-void eng_audit_begin(EngSim* sim, bool initial) {
+void eng_audit_begin(EngSim* sim) {
   EngAudit* audit = &sim->core.audit;
-  if (initial) return;
   audit->before = energy_now(sim);
   audit->motion += audit->before - audit->now;
 }
@@ -60,25 +58,19 @@ static void warn_of_held(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (!sim->report.on_warning || mode->held_count == 0 || !eng_warn_once(sim, ENG_WARNED_HELD))
     return;
-  char text[300];
-  char state[300];
-  size_t used = 0;
-  uint32_t named = 0;
-  uint32_t first = MODEL_NONE;
-  for (uint32_t v = 0; v < sim->model->var_count && named < 5; v++) {
-    if (!is_held(sim, v)) continue;
-    if (first == MODEL_NONE) first = v;
-    int wrote = snprintf(text + used, sizeof text - used, "%s%.*s", named++ ? ", " : "",
-                         STR_ARGS(sim->model->vars[v].name));
-    if (wrote < 0 || (size_t)wrote >= sizeof text - used) break;
-    used += (size_t)wrote;
+  EngNames held = {.count = 0};
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    if (is_held(sim, v)) eng_names_add(&held, &sim->model->vars[v]);
   }
-  if (first == MODEL_NONE) return;
+  if (held.count == 0) return;
+  char names[ENG_NAMES_LENGTH];
+  char state[300];
+  eng_names_text(&held, names);
   eng_describe_mode(sim, sim->state, state, sizeof state);
-  eng_warn(sim, DIAG_W0825, sim->model->vars[first].span,
+  eng_warn(sim, DIAG_W0825, held.first[0]->span,
            "from t = %s on nothing determines %s in mode %s; the equations that read %s use the "
            "last value",
-           eng_short(sim->core.t).text, text, state, named == 1 ? "it" : "them");
+           eng_short(sim->core.t).text, names, state, held.count == 1 ? "it" : "them");
 }
 
 void eng_audit_end(EngSim* sim, bool initial) {

@@ -60,7 +60,8 @@ void eng_trace_end(EngSim* sim);
 
 // ---- audit.c ------------------------------------------------------------------------------------
 
-void eng_audit_begin(EngSim* sim, bool initial);
+/// Before an instant that is not the first.
+void eng_audit_begin(EngSim* sim);
 void eng_audit_end(EngSim* sim, bool initial);
 /// Change of the energy since the last instant.
 double eng_energy_since(EngSim* sim);
