@@ -89,3 +89,34 @@ export function tell(line: string): string {
   const said = RUSSIAN.reduce((text, [shape, words]) => text.replace(shape, words), line);
   return /потому что|верным/.test(said) ? said.replaceAll(" and ", " и ").replaceAll(" or ", " или ") : said;
 }
+
+/** Words between the formulas of procedures; longer ones first. */
+const FORMULAS: [RegExp, string][] = [
+  [/y keeps its value and the division is counted/, "y сохраняет значение, а деление считается"],
+  [/,? cut to the limits/, ", в пределах границ"],
+  [/0 in the first cycle; with a filter/, "0 в первом цикле; с фильтром"],
+  [/0 at a = 0 \(with keep: as it was\)/, "0 при a = 0 (с keep: как было)"],
+  [/ as it was (round\(T\/dt\)) cycles ago/, ", каким было $1 циклов назад"],
+  [/that is (above|below) y/g, "оно $1 y"],
+  [/above/g, "выше"],
+  [/below/g, "ниже"],
+  [/every (round\(T\/dt\)) cycles/, "раз в $1 циклов"],
+  [/f through the points/, "f через точки"],
+  [/, or (.*) without argument 2/, ", или $1 без аргумента 2"],
+  [/times a normal number/, "× нормальное случайное число"],
+  [/unless v is beyond a limit and e drives it further/, "если v не за границей и e не ведёт его дальше"],
+  [/in the cycle in which the situation begins/, "в цикле, в котором ситуация наступает"],
+  [/while the situation holds/, "пока ситуация верна:"],
+  [/y begins at 0 each time, or goes on/, "y каждый раз начинается с 0 или продолжается"],
+  [/that wins/, "это важнее"],
+  [/with an argument/, "с аргументом"],
+  [/else as it was/, "иначе как было"],
+  [/\belse\b/g, "иначе"],
+  [/\bif\b/g, "если"],
+  [/\band\b/g, "и"],
+];
+
+/** The formula of a procedure in the user's language. */
+export function tellFormula(formula: string): string {
+  return getLanguage() === "en" ? formula : FORMULAS.reduce((text, [shape, words]) => text.replace(shape, words), formula);
+}

@@ -6,6 +6,7 @@ import { byId, make, quiet } from "./dom";
 import { Editor } from "./editor";
 import { Engine } from "./engine";
 import { Cell, cellText, columnTitle, freshColumns, readTables, SectionId, sectionTitle, Table, TableRow } from "./markdown";
+import { tellFormula } from "./story";
 import { bilingual, getLanguage, say } from "./words";
 
 declare const PROCEDURES: { name: string; russian: string; formula: string; arguments: string; picture: string }[];
@@ -392,7 +393,7 @@ export class Tables {
           target.dispatchEvent(new Event("change"));
         }
       } }, p.picture ? make("img", { src: `data:image/svg+xml,${encodeURIComponent(p.picture)}`, alt: "", loading: "lazy" }) : null,
-      make("b", {}, name), make("small", {}, p.formula));
+      make("b", {}, name), make("small", {}, tellFormula(p.formula)));
     });
     dialog.replaceChildren(make("h2", {}, say("Procedures")), make("div", { class: "procedures" }, ...cards),
       make("form", { method: "dialog" }, make("div", { class: "buttons" }, make("button", {}, "OK"))));

@@ -1213,6 +1213,10 @@ experiment { end = 3; }
     await bench.open("hoop_ru.rules.md");
     await page.click("#panel-tabs >> text=Автоматы");
     await page.waitForSelector("#panel text >> text=переключилось");
+    await page.click("text=Процедуры");
+    const words = /\b(?!upper|lower|keep|restart|floor|round|mod|sin|cos|exponent|phase|before|sqrt|exp|abs|min|max|sign)[a-z]{3,}/;
+    assert.deepEqual((await page.locator(".procedure small").allTextContents()).filter((t) => words.test(t)), []);
+    await page.keyboard.press("Escape");
     const graph = await page.locator("#panel text").allTextContents();
     assert.deepEqual(graph.filter((t) => /\b(turned|times|line|none|sets|interior)\b/.test(t)), []);
     await page.click("#help");
