@@ -161,6 +161,8 @@ bool lsp_word_before(const Document* document, size_t dot, Place* out);
 const Symbol* lsp_symbol_at(const Document* document, Place word);
 /// The function around a word that is an argument or a local name of it; NULL for none.
 const Symbol* lsp_function_around(const Document* document, Place word);
+/// Whether a word is the key of a setting: of an element, an experiment, attributes.
+bool lsp_is_key(const Document* document, Place word);
 /// How a run calls the quantity that a word means, with a closing zero.
 void lsp_put_path(const Document* document, Place word, const Symbol* symbol, Text* out);
 /// The part of a name, in whatever file; NULL for none.

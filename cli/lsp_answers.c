@@ -182,6 +182,45 @@ static void put_item(const char* label, const char* detail, int kind, bool* any,
   *any = true;
 }
 
+/// Whether a word stands in a text for the first time, and nowhere as the index of a loop.
+static bool is_first(const Document* d, Place whole, Place word) {
+  size_t at = whole.begin;
+  bool loop = false;
+  Place other;
+  while (document_next_word(d, &at, &other) && other.end <= whole.end) {
+    bool same = other.end - other.begin == word.end - word.begin &&
+                memcmp(d->text + other.begin, d->text + word.begin, word.end - word.begin) == 0;
+    if (same && (loop || other.begin < word.begin)) return false;
+    loop = document_is_word(d, other, "for");
+  }
+  return true;
+}
+
+/// The names that a part reads and leaves to the model.
+static void put_open(const Symbol* part, bool* any, Text* out) {
+  const Document* d = part->document;
+  Place body = {part->place.end, part->whole.end};
+  size_t at = body.begin;
+  Place word;
+  while (document_next_word(d, &at, &word) && word.end <= body.end) {
+    char first = d->text[word.begin];
+    bool name = !(first >= '0' && first <= '9') && d->text[word.begin - 1] != '.';
+    if (!name || lsp_symbol_at(d, word) || lsp_word_find(d, word)) continue;
+    if (lsp_function_around(d, word) || lsp_is_key(d, word) || !is_first(d, body, word)) continue;
+    static const char* const others[] = {"e", "g", "t", "t0", "return", "persistent", "trigger"};
+    bool means = false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+      means = means || document_is_word(d, word, others[i]);
+    }
+    if (means) continue;
+    Text label = {0};
+    text_put_format(&label, "%.*s", (int)(word.end - word.begin), d->text + word.begin);
+    if (label.data)
+      put_item(label.data, "left open", lsp_kind(SLT_SYMBOL_VARIABLE)->complete, any, out);
+    free(label.data);
+  }
+}
+
 /// Behind "NAME.": the members of that part, or the states of that automaton.
 static bool put_members(const Document* d, size_t dot, bool* any, Text* out) {
   Place before;
@@ -203,6 +242,8 @@ static bool put_members(const Document* d, size_t dot, bool* any, Text* out) {
       if (s->kind == SLT_SYMBOL_STATE && mine) put_item(s->name, "state", COMPLETE_CLASS, any, out);
     }
   }
+  const Symbol* part = instance ? lsp_part_named(d, owner->type) : NULL;
+  if (part) put_open(part, any, out);
   if (known && !instance) put_item("state", "the state it is in", COMPLETE_KEYWORD, any, out);
   return known;
 }

@@ -182,8 +182,7 @@ static size_t skip_blanks_back(const Document* d, size_t at) {
   return at;
 }
 
-/// Whether a word is the key of a setting: of an element, an experiment, attributes.
-static bool is_key(const Document* d, Place word) {
+bool lsp_is_key(const Document* d, Place word) {
   size_t behind = word.end + strspn(d->text + word.end, " \t`");
   size_t at = skip_blanks_back(d, word.begin);
   bool first = d->text[behind] == '=' && d->text[behind + 1] != '=' && at > 0 &&
@@ -234,7 +233,7 @@ static const Symbol* port_around(const Document* d, Place word) {
 }
 
 const Symbol* lsp_symbol_at(const Document* d, Place word) {
-  if (is_key(d, word) || lsp_function_around(d, word)) return NULL;
+  if (lsp_is_key(d, word) || lsp_function_around(d, word)) return NULL;
   const Symbol* port = port_around(d, word);
   if (port) return port;
   const Symbol* instance = argument_of(d, word);

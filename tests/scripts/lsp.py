@@ -389,7 +389,7 @@ class Lsp(unittest.TestCase):
             self.assertEqual((found["range"]["start"]["line"], found["range"]["start"]["character"]), self.at(library, wanted), word)
         self.assertIn("1 at the start", editor.about("hover", *self.at(model, "h, 3"))["contents"]["value"])
         self.assertEqual(editor.about("signatureHelp", *self.at(model, "3) + upper"))["signatures"][0]["label"], "function flow(p, A)")
-        self.assertEqual([i["label"] for i in editor.about("completion", *self.at(model, "h, 3"))], ["A", "k", "h", "q"])
+        self.assertEqual([i["label"] for i in editor.about("completion", *self.at(model, "h, 3"))], ["A", "k", "h", "q", "inflow"])
         labels = [item["label"] for item in editor.about("completion", 5, 0)]
         self.assertTrue({"Tank", "common", "upper"} <= set(labels) and "h" not in labels, labels)
         for word, name in (("common", "usual"), ("flow(upper", "stream"), ("h, 3", "level"), ("A = 2", "area"), ("Tank", "Vessel")):
@@ -443,7 +443,13 @@ class Lsp(unittest.TestCase):
         labels = [item["label"] for item in editor.about("completion", *self.at(PARTS + "z = upper.;\n", ".;"), context={})]
         editor.change(PARTS + "z = row[2].q;\n")
         labels = [item["label"] for item in editor.about("completion", *self.at(PARTS + "z = row[2].q;\n", "q;\n"))]
-        self.assertEqual(labels, ["A", "k", "p", "h", "q", "low"])
+        self.assertEqual(labels, ["A", "k", "p", "h", "q", "low", "inflow"])
+        # what a part leaves open, and nothing of the language, of loops and of functions
+        text = ("part P(k = 1) { function f(x) { u = x; return u*k; } for i = 1:2 { z[i] = f(in1)*i + g*pi*time; }"
+                "y' = in2; y(t0) = 1e5; contact c { gap = y; force = N; restitution = 0.5; } } P p; w = p.;\n")
+        editor.change(text)
+        labels = [item["label"] for item in editor.about("completion", *self.at(text, ";\n")) if item["detail"] == "left open"]
+        self.assertEqual(labels, ["in1", "in2"])
 
     def test_layout_and_fixes(self):
         editor = self.editor()
