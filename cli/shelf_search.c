@@ -116,7 +116,7 @@ static bool print_sections(const Section* best, const Words* words) {
   bool found = false;
   for (int i = 0; i < SECTIONS_MAX; i++) {
     // one with fewer than half of the words is about something else
-    if (2 * bits(best[i].found) < words->count) continue;
+    if (!best[i].page || 2 * bits(best[i].found) < words->count) continue;
     if (!found) cli_note("no line has all of these words; sections with some of them:");
     found = true;
     cli_print(stdout, "%s:%d: %s\n", best[i].page->name, best[i].line, best[i].heading);

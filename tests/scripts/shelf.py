@@ -88,6 +88,7 @@ class Shelf(cli_case.CliCase):
 
     def test_mistakes(self):
         self.fails(1, "docs", "xyzzy", says=["nothing about that"])
+        self.fails(1, "docs", "how", "do", says=["nothing about that"])
         for words in (["gallery", "--copy", "nothing"], ["docs", "--open", "nothing"], ["gallery", "xyzzy"],
                       ["docs", "--find", "xyzzy-nowhere"]):
             self.assertEqual(self.saltus(*words).status, 1, words)
