@@ -173,7 +173,7 @@ def sweep(
         raise ValueError(f"how many samples? sampling={sampling!r} needs samples=...")
     if not kind and samples:
         raise ValueError("a grid has as many runs as it has points; samples=... belongs to the other kinds of sampling")
-    texts = [_parameter(name, values) for name, values in parameters.items()]
+    texts = [_parameter(name, values) for name, values in dict(parameters).items()]
     links = [f"{a},{b}={value!r}" for (a, b), value in (correlate or {}).items()]
     return Sweep(*model.sweep(texts, links, kind, samples or 0, seed, _texts(measures), until, jobs, options))
 
