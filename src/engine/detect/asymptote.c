@@ -20,8 +20,9 @@
 #define FINER  0x1p-4   // of the tolerance: a second distance from the equilibrium...
 #define LEFT   0x1p-3   // ... and the most that is left there of the change of a rate
 #define FAST   0x1p16   // weights: no step that ends at rest goes so far
-#define STABLE 8.0  // no explicit method is stable where a step times the rate of a decay is more
-#define COARSE 0.1  // a tolerance at which values themselves are not known
+#define STABLE 8.0   // no explicit method is stable where a step times the rate of a decay is more
+#define STEADY 0.25  // of a rate: the most by which it changes on the way
+#define COARSE 0.1   // a tolerance at which values themselves are not known
 #define NOISE  1024.0  // roundings of what moves a state within a step
 
 /// The states that g reads.
@@ -114,11 +115,12 @@ static bool moves(EngSim* sim, uint32_t index, double t) {
   return false;
 }
 
-/// Whether g is too fast to be near rest. An explicit method is stable only where what decays is
-/// not much faster than its steps.
-static bool is_fast(const EngSim* sim, double slope, double sigma) {
-  const NumStepper* stepper = sim->stepper;
-  return !stepper->method->stiff && magnitude(slope) * stepper->trial.h > STABLE * NEAR * sigma;
+/// Whether g is too fast to be near rest: what comes to rest slows down, and an explicit method is
+/// stable only where that takes some part of its step.
+static bool is_fast(const NumStepper* stepper, const EngPiece* p, double slope, double sigma) {
+  bool steady = magnitude(p->db - p->da) <= STEADY * magnitude(slope);
+  return (steady && magnitude(p->gb - p->ga) > 2.0 * NEAR * sigma) ||
+         (!stepper->method->stiff && magnitude(slope) * stepper->trial.h > STABLE * NEAR * sigma);
 }
 
 /// Whether the rate of g depends on switches, or other equations hold beyond the boundary: it may
@@ -131,11 +133,12 @@ static bool is_switched(const EngSim* sim, uint32_t index) {
           model_output_reads_input(&sim->core.mode->gdot, index, sim->values.var_end));
 }
 
-/// Whether g rests over the whole trial, seen from sim->x, and its value at rest. An equilibrium
-/// that time moves is followed, and takes g across its boundary.
-static bool stands_still(EngSim* sim, uint32_t index, double sigma, double* g) {
+/// Whether g rests over the whole trial, seen from a time in it, and its value at rest. An
+/// equilibrium that time moves is followed, and takes g across its boundary.
+static bool stands_still(EngSim* sim, uint32_t index, double from, double sigma, double* g) {
   const NumTrial* trial = &sim->stepper->trial;
   double first = 0.0;
+  eng_states_at(sim, from);
   return eng_rests(sim, index, trial->t0, &first) && eng_rests(sim, index, trial->t, g) &&
          magnitude(*g - first) <= HARDLY * sigma;
 }
@@ -149,14 +152,10 @@ bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossi
   if (moves(sim, f->index, c->t) || is_switched(sim, f->index)) return false;
   double sigma = eng_sigma(sim, f->index);
   if (!(magnitude(piece->gb) <= NEAR * sigma) || sigma <= eng_rho(sim, f->index)) return false;
-  bool rests = false;
-  if (!is_fast(sim, c->slope, sigma)) {
-    eng_states_at(sim, c->t);
-    rests = stands_still(sim, f->index, sigma, &g);
-    // inside of a step the tolerance is less sure than at its beginning
-    if (!rests) eng_states_at(sim, piece->a);
-    rests = rests || stands_still(sim, f->index, sigma, &g);
-  }
+  // inside of a step the tolerance is less sure than at its beginning
+  bool rests = !is_fast(sim->stepper, piece, c->slope, sigma) &&
+               (stands_still(sim, f->index, c->t, sigma, &g) ||
+                stands_still(sim, f->index, piece->a, sigma, &g));
   bool returns = atom->truth == c->rising;  // has been on the other side within this step
   bool arrives = rests && !returns && sign * g > HARDLY * sigma;
   bool there = sign * piece->gb > 0.0;
