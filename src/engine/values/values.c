@@ -544,7 +544,11 @@ static void run_full(EngSim* sim, double t) {
 
 void eng_evaluate_full(EngSim* sim, double t) {
   sim->core.full_stale = false;
-  (ENG_UNLIKELY(sim->core.slide.count) ? eng_slide_full : run_full)(sim, t);
+  if (ENG_UNLIKELY(sim->core.slide.count)) {
+    eng_slide_full(sim, t);
+  } else {
+    run_full(sim, t);
+  }
   if (ENG_UNLIKELY(sim->core.contact.active)) eng_contact_full(sim, t);
 }
 
