@@ -398,6 +398,30 @@ void eng_warn_of_relation(EngSim* sim, uint32_t index) {
            eng_short(sim->core.t).text);
 }
 
+/// Whether the first crossing is one in time, alone, on which nothing hangs: values at its time
+/// would tell nothing new.
+static bool passes_unseen(EngSim* sim) {
+  if (sim->detect.crossing_count != 1 || sim->detect.has_auxiliary || sim->local) return false;
+  uint32_t id = sim->core.mode->atoms[sim->detect.crossings[0].index];
+  if (!(sim->core.t_event == sim->atoms[id].t_linear) || sim->core.mode->equation_atom_count) {
+    return false;
+  }
+  return !sim->detect.extrapolates && !flip_matters(sim, id);
+}
+
+static void pass_unseen(EngSim* sim, uint32_t found) {
+  uint32_t id = sim->core.mode->atoms[sim->detect.crossings[0].index];
+  EngAtom* atom = &sim->atoms[id];
+  atom->truth = sim->detect.crossings[0].rising && atom->relation != MODEL_REL_EQ;
+  atom->armed = false;
+  atom->crosses = false;
+  sim->env[atom->env] = atom->truth ? 1.0 : 0.0;
+  sim->core.counts.silent++;
+  sim->detect.crossing_count = found - 1;
+  memmove(sim->detect.crossings, sim->detect.crossings + 1,
+          sim->detect.crossing_count * sizeof *sim->detect.crossings);
+}
+
 /// g and slope of all atoms at the end of the trial.
 static void find_ends(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
@@ -539,6 +563,11 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
     uint32_t all = sim->detect.crossing_count;
     double t = keep_first(sim, first);
     sim->core.t_event = t;
+    if (t < t_end && !near && passes_unseen(sim)) {
+      pass_unseen(sim, all);
+      t_from = t;
+      continue;
+    }
     eng_sample(sim, t);
     sim->values.searching = false;
     preview_truths(sim, t);
