@@ -329,12 +329,13 @@ double model_random_exponential(ModelRandom* random);  // mean 1; takes one numb
 typedef struct ModelRoots {
   const double* tolerance;  // per state
   uint32_t state_count;
-  double* room;  // the same per register
+  double* room;  // the same per register, and as many for `inverse`
   size_t capacity;
-  double share;    // of the tolerance of its argument: half the width of a chord
-  bool slopes;     // the program computes derivatives: those of chords
-  bool strict;     // no values beyond the chords
-  double nearest;  // argument of a root, in tolerances, that came nearest to zero
+  double* inverse;  // per register that is a root near its end, or a multiple of one: what to
+                    // multiply with where its derivative divides by it; 0: nothing else
+  double share;     // of the tolerance of its argument: half the width of a chord
+  bool strict;      // no values beyond the chords
+  double nearest;   // argument of a root, in tolerances, that came nearest to zero
 } ModelRoots;
 
 /// What programs need beside registers. `random` may be NULL where no random function can occur.

@@ -321,7 +321,7 @@ static bool damped_step(const ModelSolve* solve, double* regs, const Work* w, do
     run(user);
     double after = residual_norm(solve, regs, w);
     // close to the solution rounding decides about residuals: steps are looked at there
-    if (after <= (1.0 - 0.25 * lambda) * before || (small <= NEWTON_SMALL && after <= DBL_MAX)) {
+    if (after <= (1.0 - 1e-4 * lambda) * before || (small <= NEWTON_SMALL && after <= DBL_MAX)) {
       return true;
     }
   }
@@ -462,7 +462,8 @@ static bool newton(const ModelSolve* solve, double* regs, Work* w, ModelBody* ru
     grow_sizes(solve, regs, w);
     double size = step_norm(w);
     // at rounding: the last step does not shrink any more; it is as good as the pivots behind it
-    if (size <= 2.0 * DBL_EPSILON || (size <= NEWTON_SMALL && size >= 0.5 * last)) {
+    if (size <= 2.0 * DBL_EPSILON ||
+        (size <= NEWTON_SMALL && size >= 0.5 * last && size <= 2.0 * last)) {
       return holds(solve, regs, w);
     }
     if (size > NEWTON_FAR && size <= DBL_MAX) return false;

@@ -70,7 +70,6 @@ static SltStatus try_positions(EngSim* sim) {
     bool turns = sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH;
     if (turns && eng_automaton_active(sim, a)) switches[count++] = a;
   }
-  EngError before = sim->error;
   uint32_t now = 0;  // those that are turned
   for (uint32_t turned = 1; turned <= count; turned++) {
     for (uint32_t mask = 1; mask < 1u << count; mask++) {
@@ -80,7 +79,7 @@ static SltStatus try_positions(EngSim* sim) {
       for (int attempt = 0; attempt < 3; attempt++) {
         static const int sides[] = {0, -1, 1};
         SltStatus status = enter_from_start(sim, sides[attempt]);
-        sim->error = before;
+        sim->error = (EngError){0};
         if (status == SLT_ERR_NOMEM) return status;
         if (status >= 0 && is_settled(sim)) return SLT_OK;
       }
@@ -115,7 +114,9 @@ static SltStatus follow_initial_switches(EngSim* sim) {
 SltStatus eng_settle_initial_switches(EngSim* sim) {
   SLT_TRY(follow_initial_switches(sim));
   bool fails = sim->dae.failed != MODEL_NONE || sim->dae.contradicts;
-  return fails ? try_positions(sim) : SLT_OK;
+  if (fails) return try_positions(sim);
+  sim->error = (EngError){0};  // of positions that were tried before
+  return SLT_OK;
 }
 
 /// Whether a variable moves from a 0 that nobody wrote. `given`: per entry of the environment,

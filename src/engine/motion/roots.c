@@ -28,7 +28,7 @@ SltStatus eng_chords_prepare_slow(EngSim* sim) {
   size_t registers = (size_t)mode->rhs.reg_count + mode->full.reg_count + mode->gdot.reg_count;
   if (sim->stiff.ready && sim->stiff.present) registers += sim->stiff.present->jacobian.reg_count;
   SLT_TRY(ENG_GROW(sim, motion->tolerance, sim->values.n_max));
-  SLT_TRY(ENG_GROW(sim, motion->roots.room, registers));
+  SLT_TRY(ENG_GROW(sim, motion->roots.room, 2 * registers));
   for (uint32_t i = 0; i < n; i++) {
     motion->tolerance[i] = eng_state_weight(sim, i, sim->stepper->x[i]);
   }

@@ -41,9 +41,7 @@ static void differentiate(EngSim* sim, double t, double* xu, double* f, double* 
   }
   // the program gives what belongs to time behind the entries, for which `values` has no room
   double* entries = stiff->time_count ? st->work : values;
-  sim->motion.roots.slopes = true;
   model_program_run(&stiff->jacobian, context, st->jacobian_regs, t, xu, entries);
-  sim->motion.roots.slopes = false;
   if (entries != values) memcpy(values, entries, stiff->entry_count * sizeof *values);
   tame(values, stiff->entry_count);
 }
