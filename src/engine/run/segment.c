@@ -332,7 +332,7 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
 static void set_attraction(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!(sim->stepper->control.h_next > 0.0)) return;
-  double rate = 1.0 / sim->stepper->control.h_next;
+  double rate = 1.0 / fmax(sim->stepper->control.h_next, smallest_step(sim));
   bool weaker = core->step.attraction > 0.0 && !core->contact.active;
   core->step.attraction = weaker ? fmin(core->step.attraction, rate) : rate;
   core->slide.stiffness = 0.5 * core->step.attraction;
