@@ -369,7 +369,7 @@ static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   if (style.judge) flags |= lower_range_truth(l, g, relation);
   IrTerm term = lower_end(l, frame, g);
 
-  if (op == IR_NE) style.bipolar = true;
+  if (op == IR_NE || op == IR_EQ) style.bipolar = true;
   Span span = {links->data[0].operand->span.begin, links->data[1].operand->span.end};
   if (style.text.length) {
     span = expr->span;

@@ -275,6 +275,46 @@ class Boundaries(cli_case.CliCase):
             rows, _, _ = self.run_model(text, until=repr(7.3*unit), samples="1")
             self.assertEqual((rows[-1]["n"], rows[-1]["m"], rows[-1]["both"]), (74, 25, 25))
 
+    # ---- equalities ----------------------------------------------------------------------------
+
+    def test_an_equality_fires_at_each_zero_once(self):
+        for unit in (1.0, 1e-9, 1e6):
+            text = f"x' = {unit!r}*v; v' = -x/{unit!r}; x(t0) = {unit!r}; v(t0) = 0; n(t0) = 0; m(t0) = 0; k(t0) = 0;\n" \
+                   "automaton a { state p [x == 0] { set n = n + 1; } from init, p; }\n" \
+                   "automaton b { state p [x*x == 0] { set m = m + 1; } from init, p; }\n" \
+                   f"automaton c {{ state p [x == {unit/2!r}] {{ set k = k + 1; }} from init, p; }}\n"
+            rows, _, _ = self.run_model(text, until="20", samples="1")
+            self.assertEqual((rows[-1]["n"], rows[-1]["m"], rows[-1]["k"]), (6, 6, 7), unit)
+
+    def test_an_equality_holds_while_both_sides_stay_equal(self):
+        for relation in ("v == 0", "0 == v", "not (v != 0)", "v >= 0 and v <= 0"):
+            text = f"v' = 0; v(t0) = 0; F = 2*sin(time); n(t0) = 0;\nstate p [{relation} and F > 1] {{ set n = time; }} from init;\n"
+            rows, _, _ = self.run_model(text)
+            self.assertAlmostEqual(rows[-1]["n"], math.pi/6, places=9, msg=relation)
+            rows, _, _ = self.run_model(text.replace("v(t0) = 0", "v(t0) = 1e-9"))
+            self.assertEqual(rows[-1]["n"], 0, relation)
+
+    def test_an_equality_holds_where_an_action_puts_the_value(self):
+        text = "x' = 1; x(t0) = 5; n(t0) = 0;\nat 1 { set x = 2; }\nstate p [x == 2] { set n = time; } from init;\n"
+        rows, _, _ = self.run_model(text)
+        self.assertEqual(rows[-1]["n"], 1)
+
+    # ---- what another mode computes ------------------------------------------------------------
+
+    def test_a_diode_conducts_from_its_crossing_on(self):
+        beside = {"nothing": "", "friction": "s' = v; v' = 0.8*sin(time/7) - sign(v); s(t0) = 0; v(t0) = 0;",
+                  "a ball": "s' = v; v' = -9.81; s(t0) = 1; v(t0) = 0;\n"
+                            "automaton b { state hit [s <= 0] { set v = -0.5*v; } from init, hit; }"}
+        for name, companion in beside.items():
+            text = "u' = 3*w; w' = -3*u; u(t0) = 0; w(t0) = 1; i = 0; c' = (i - c)/2; c(t0) = 0;\n" \
+                   "automaton d { state off [i <= 0] { i = 0; } from init, on;\n" \
+                   "  state on [u - c >= 0] { i = 10*(u - c); } from init, off; }\n" + companion
+            rows, records, _ = self.run_model(text, until="200", samples="1")
+            diode = [r for r in records if r["automaton"] == "d" and r["t"] > 1e-9]
+            self.assertEqual(sum(r["class"] == "mythical" for r in diode), 0, name)
+            self.assertEqual(len(diode), 191, name)
+            self.assertAlmostEqual(rows[-1]["c"], 0.69605, places=4, msg=name)
+
     # ---- gotos and stops -----------------------------------------------------------------------
 
     def test_gotos_go_in_the_order_of_the_text(self):

@@ -378,7 +378,7 @@ TEST(atoms) {
       {"x < 2", "2 - x > 0, critical, continuous, written x < 2"},
       {"unilateral[(x) <= 0]", "-x >= 0, unilateral, continuous, written (x) <= 0"},
       {"bilateral[0 < x]", "x > 0, bilateral"},
-      {"x == 3", "x - 3 == 0, critical, continuous"},
+      {"x == 3", "x - 3 == 0, critical, bipolar, continuous"},
       {"x != 3", "x - 3 == 0, critical, bipolar, continuous"},
       {"!(x > 3)", "3 - x >= 0, critical, continuous, called not (x > 3)"},
       {"!(x > 3 || n < 2)", "3 - x >= 0, critical, continuous, called not (x > 3)"},

@@ -136,7 +136,7 @@ void eng_atoms_init(EngSim* sim) {
 
 static inline void set_truth(EngSim* sim, uint32_t id, bool truth) {
   sim->atoms[id].truth = truth;
-  sim->env[sim->atoms[id].env] = truth ? 1.0 : 0.0;
+  sim->env[sim->atoms[id].env] = eng_atom_shows(&sim->atoms[id]);
 }
 
 static void mark_guard(const ModelGuard* guard, uint8_t* relevant) {
@@ -317,8 +317,7 @@ static bool was_moved(EngSim* sim, uint32_t index, double g) {
     uint32_t env = sim->model->vars[read->var].env + read->order;
     double size = fmax(fabs(sim->env[env]), fabs(sim->values.before[env]));
     double move = fabs(sim->env[env] - sim->values.before[env]);
-    bool kept = sim->values.computed[env] && released_constraint(sim);
-    double rounding = kept ? instant_rho(sim, index) : 0.0;
+    double rounding = sim->values.computed[env] ? instant_rho(sim, index) : 0.0;
     if (move > fmax(READ_ULPS * DBL_EPSILON * size, rounding)) return true;
   }
   return false;
@@ -482,7 +481,7 @@ static bool rests_true(EngSim* sim, uint32_t index, bool given) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (!given && !atom->fresh) return atom->truth;
   if (!given && eng_slope_before(sim, index) < 0.0) return false;
-  return eng_relation_holds(atom->relation, 0.0);
+  return atom->relation != MODEL_REL_GT;
 }
 
 /// Whether a relation that rested at its boundary does so still. Where the flow takes it elsewhere
@@ -515,7 +514,6 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   bool unchanged =
       sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
   if (atom->located && unchanged) return atom->located_truth;
-  if (atom->relation == MODEL_REL_EQ) return g == 0.0 && (atom->fresh || was_moved(sim, index, g));
   if (atom->kind.asymptotic && stays_at_rest(sim, index, g, gdot)) return atom->truth;
   if (!eng_at_boundary(sim, index, g)) {
     bool acted = sim->core.changes != sim->instant.changes_start;
@@ -530,7 +528,7 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   bool by_value = !atom->kind.kink && (!atom->kind.piece || sim->instant.at_start);
   if (given && by_value) {
     sim->core.leaves |= sim->instant.at_start || sim->core.changes != sim->instant.changes_start;
-    return eng_relation_holds(atom->relation, 0.0);
+    return atom->relation != MODEL_REL_GT;
   }
   bool side = false;
   if (!given && is_left_to_sliding(sim, index, gdot, &side)) return side;
@@ -538,6 +536,18 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   if (way == 0) return rests_true(sim, index, given);
   atom->marks.by_flow = way > 0;
   return way > 0;
+}
+
+/// Whether an equality holds during an instant: at its crossing until something changes, where an
+/// action put g at zero, and where g rests there.
+static bool is_equal(EngSim* sim, uint32_t index, double g) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  bool unchanged =
+      sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
+  if (atom->located && unchanged) return atom->equal;
+  if (isnan(g) || !eng_at_boundary(sim, index, g)) return false;
+  return atom->fresh || was_moved(sim, index, g) ||
+         heading(sim, index, sim->detect.gdot[index]) == 0;
 }
 
 /// Where the flow takes a relation that is at its boundary away from what was written there.
@@ -567,7 +577,7 @@ bool eng_atoms_leave(EngSim* sim) {
   if (sim->detect.crossing_count == 0) return false;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     EngAtom* atom = &sim->atoms[sim->core.mode->atoms[sim->detect.crossings[i].index]];
-    sim->env[atom->env] = sim->detect.crossings[i].rising ? 1.0 : 0.0;
+    sim->env[atom->env] = eng_crossing_shows(atom, &sim->detect.crossings[i]);
   }
   bool fires = eng_anything_enabled(sim);
   // what fires nothing is latched silently, like any other crossing
@@ -598,6 +608,9 @@ static void judge(EngSim* sim, const uint32_t* places, uint32_t count) {
     double g = sim->detect.g[i];
     bool truth = instant_truth(sim, i, g, sim->detect.gdot[i]);
     eng_impulse_truth(sim, i, &truth);
+    if (ENG_UNLIKELY(atom->relation == MODEL_REL_EQ)) {
+      atom->equal = atom->literal || atom->kind.pulse ? truth : is_equal(sim, i, g);
+    }
     set_truth(sim, id, truth);
     if (!atom->kind.separates) continue;
     if (eng_at_boundary(sim, i, g)) atom->surface = true;
@@ -615,7 +628,7 @@ void eng_atoms_judge(EngSim* sim) {
 
 void eng_restore_truths(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    sim->env[sim->model->atoms[i].env] = sim->atoms[i].truth ? 1.0 : 0.0;
+    sim->env[sim->model->atoms[i].env] = eng_atom_shows(&sim->atoms[i]);
   }
 }
 
@@ -675,6 +688,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
     EngAtom* atom = &sim->atoms[mode->atoms[c->index]];
     atom->located = true;
     atom->located_truth = c->rising;
+    atom->equal = !c->leaves;
     sim->detect.polar |= c->rising ? c->slope < 0.0 : c->slope > 0.0;
   }
   eng_warn_of_grazing(sim);
@@ -715,9 +729,9 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
   atom->in_zone = false;
   atom->located = false;
   atom->fresh = false;
-  // an equality holds in the instant of its zero only
-  if (atom->relation == MODEL_REL_EQ && sim->model->atoms[id].continuous) {
-    set_truth(sim, id, false);
+  if (ENG_UNLIKELY(atom->relation == MODEL_REL_EQ && sim->model->atoms[id].continuous)) {
+    atom->equal = atom->equal && !atom->armed && heading(sim, i, atom->gdot) == 0;
+    set_truth(sim, id, atom->truth);
   }
 }
 
@@ -740,9 +754,8 @@ void eng_atoms_end_instant(EngSim* sim) {
 
 /// Follow g of a located atom at a mesh point; returns its truth from there on.
 static bool mesh_truth(EngAtom* atom) {
-  bool equality = atom->relation == MODEL_REL_EQ;
-  if (equality || !atom->truth) {
-    if ((equality ? fabs(atom->g) : -atom->g) > atom->zone) atom->armed = true;
+  if (!atom->truth) {
+    if (atom->g < -atom->zone) atom->armed = true;
     return false;
   }
   // where nobody waits for its becoming false: follow silently, once it is clear of the zone
@@ -764,7 +777,7 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   atom->g = sim->detect.g[i];
   atom->gdot = sim->detect.gdot[i];
   bool literal = atom->literal;
-  bool before = atom->truth;
+  double before = eng_atom_shows(atom);
   if (atom->end_known && !literal) {
     atom->truth = atom->end_truth;
     atom->armed = atom->end_armed;
@@ -776,9 +789,13 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
                : atom->sliding || atom->kind.constant ? atom->truth
                                                       : mesh_truth(atom);
   atom->truth = truth;
+  if (atom->relation == MODEL_REL_EQ) {
+    atom->equal = literal ? truth : atom->equal && fabs(atom->g) <= atom->zone;
+  }
   if (atom->armed) atom->kind.asymptotic = false;
-  if (truth != before) set_truth(sim, id, truth);
-  return truth != before;
+  bool changed = eng_atom_shows(atom) != before;
+  if (changed) set_truth(sim, id, truth);
+  return changed;
 }
 
 bool eng_atoms_mesh(EngSim* sim) {

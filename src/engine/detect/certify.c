@@ -705,7 +705,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
                     .falls = true};
   bool waits = eng_follower_waits(f);
   if (waits) {
-    eng_follower_aim(f, whole->ga, whole->da);
+    eng_follower_aim(f);
   } else {
     f->sign = 1.0;
   }

@@ -57,8 +57,8 @@ static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing
       fmin(calendar->t_linear, eng_queue_next(sim)) <= p->b || calendar->t_last == p->b;
   if (p->b < (scheduled ? t - eng_time_resolution(p->b) : t) || t <= p->a) return false;
   t = fmin(t, p->b);
-  bool rising = !f->truth || f->model->relation == MODEL_REL_EQ;
-  *out = eng_crossing(f->index, t, t, t, p->db, rising, true);
+  *out = eng_crossing(f->index, t, t, t, p->db, !f->truth, true);
+  out->leaves = !f->armed;
   return true;
 }
 
@@ -313,7 +313,8 @@ static void preview_truths(EngSim* sim, double t) {
     uint32_t id = mode->atoms[sim->detect.crossings[i].index];
     sim->atoms[id].located = true;
     sim->atoms[id].located_truth = sim->detect.crossings[i].rising;
-    sim->env[sim->model->atoms[id].env] = sim->detect.crossings[i].rising ? 1.0 : 0.0;
+    sim->env[sim->model->atoms[id].env] =
+        eng_crossing_shows(&sim->atoms[id], &sim->detect.crossings[i]);
   }
 }
 
@@ -325,12 +326,12 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     uint32_t id = mode->atoms[sim->detect.crossings[i].index];
     EngAtom* atom = &sim->atoms[id];
-    bool momentary = sim->model->atoms[id].relation == MODEL_REL_EQ;
-    atom->truth = sim->detect.crossings[i].rising && !momentary;
+    atom->truth = sim->detect.crossings[i].rising;
+    atom->equal = false;
     atom->armed = false;
     atom->located = false;
     atom->crosses = false;
-    sim->env[sim->model->atoms[id].env] = atom->truth ? 1.0 : 0.0;
+    sim->env[sim->model->atoms[id].env] = eng_atom_shows(atom);
     sim->core.counts.silent++;
   }
   sim->detect.end_known = false;
@@ -610,7 +611,7 @@ double eng_next_boundary(EngSim* sim) {
     if (!eng_is_followed(sim, i)) continue;
     EngFollower f = follower_of(sim, i);
     if (!eng_follower_waits(&f)) continue;
-    eng_follower_aim(&f, f.atom->g, f.atom->gdot);
+    eng_follower_aim(&f);
     double speed = f.sign * f.atom->gdot;
     double distance = f.threshold - f.sign * f.atom->g;
     if (speed > 0.0 && distance >= 0.0) nearest = fmin(nearest, distance / speed);
@@ -633,7 +634,7 @@ bool eng_detect_drift(EngSim* sim) {
     if (!eng_is_followed(sim, i)) continue;
     EngFollower f = follower_of(sim, i);
     if (!eng_follower_waits(&f)) continue;
-    eng_follower_aim(&f, f.atom->g, f.atom->gdot);
+    eng_follower_aim(&f);
     if (!eng_follower_beyond(&f, f.sign * sim->detect.end_g[i] - f.threshold)) continue;
     EngCrossing crossing = {0};
     eng_follower_bracket(&f, sim->stepper->trial.t0, end, f.atom->g, sim->detect.end_g[i],
@@ -676,12 +677,10 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   if (!scheduled) return (double)INFINITY;
   bool waits_up = !atom->truth && atom->gdot > 0.0;
   bool waits_down = atom->truth && model->bipolar && atom->gdot < 0.0;
-  if (model->relation == MODEL_REL_EQ) waits_up = atom->g * atom->gdot < 0.0;
   if (!waits_up && !waits_down) return (double)INFINITY;
   // still at its last crossing: only leaving the zone on the wrong side is something new
   double zone = fmax(atom->zone, eng_time_rho(sim, atom->gdot));
   double level = atom->armed ? 0.0 : waits_down ? -zone : zone;
-  if (model->relation == MODEL_REL_EQ) level = 0.0;
   // in time alone: from g at time 0, so that `time >= c` gives c itself
   double t = model->time_only ? (level - sim->detect.g_zero[index]) / atom->gdot
                               : sim->core.t + (level - atom->g) / atom->gdot;

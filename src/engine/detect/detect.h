@@ -65,7 +65,7 @@ typedef struct EngAtom {
   bool end_armed;
   bool end_known;
   bool crosses;         // ... and before that it crosses: the crossing is in sim->detect.crossings
-  bool truth;           // latched
+  bool truth;           // latched; of an equality, that of g >= 0
   bool armed;           // false while it lingers in the eps zone of its last crossing
   bool clear;           // has been outside its eps zone since the last instant
   bool in_zone;         // came from outside and is inside the eps zone at the last mesh point
@@ -87,6 +87,7 @@ typedef struct EngAtom {
   uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
   uint32_t strayed;  // changes at the start of the last instant that took it off its boundary, + 1
   bool joined;       // separates in the conditions of switches alone, together with others
+  bool equal;        // of an equality: g is zero now
 } EngAtom;
 
 _Static_assert(offsetof(EngAtom, previous) == 64, "what every pass reads is one line of the cache");
@@ -101,11 +102,12 @@ typedef struct EngCrossing {
   bool certified;  // proved to be the first
   double bend;     // second derivative of g away from where it goes; 0: it does not turn round
   bool look;       // no crossing yet: a time by which it has to be looked at once more
+  bool leaves;     // not zero but the zone in which it has been since its last crossing
 } EngCrossing;
 
 static inline EngCrossing eng_crossing(uint32_t index, double t, double lo, double hi, double slope,
                                        bool rising, bool certified) {
-  return (EngCrossing){index, t, lo, hi, slope, rising, certified, 0.0, false};
+  return (EngCrossing){index, t, lo, hi, slope, rising, certified, 0.0, false, false};
 }
 
 typedef enum EngShape {
@@ -206,6 +208,17 @@ typedef struct EngMargins {
 /// Literal truth of a relation.
 static inline bool eng_relation_holds(uint8_t relation, double g) {
   return relation == MODEL_REL_GT ? g > 0.0 : relation == MODEL_REL_GE ? g >= 0.0 : g == 0.0;
+}
+
+/// What guards and switches read. An equality is followed as a relation that is true on one side
+/// and false on the other, and holds where it crosses, or while g rests at zero.
+static inline double eng_atom_shows(const EngAtom* atom) {
+  return (atom->relation == MODEL_REL_EQ ? atom->equal : atom->truth) ? 1.0 : 0.0;
+}
+
+/// The same in the instant of a crossing.
+static inline double eng_crossing_shows(const EngAtom* atom, const EngCrossing* c) {
+  return (atom->relation == MODEL_REL_EQ ? !c->leaves : c->rising) ? 1.0 : 0.0;
 }
 
 // ---- atoms.c: truth and arming ------------------------------------------------------------------

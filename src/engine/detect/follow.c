@@ -59,14 +59,9 @@ static bool crossed(const EngFollower* f, double g) {
   return eng_follower_beyond(f, f->sign * g - f->threshold);
 }
 
-void eng_follower_aim(EngFollower* f, double g, double gdot) {
+void eng_follower_aim(EngFollower* f) {
   f->sign = f->truth ? -1.0 : 1.0;
   f->threshold = f->armed ? 0.0 : f->zone;
-  if (f->model->relation != MODEL_REL_EQ) return;
-  // an equality waits for zero from wherever it is; just after one, from where it is going
-  bool above = f->armed ? g > 0.0 : gdot >= 0.0;
-  f->sign = above ? -1.0 : 1.0;
-  f->threshold = 0.0;
 }
 
 /// sign*g - threshold: the crossing is where this becomes positive.
@@ -110,8 +105,8 @@ void eng_follower_place(EngFollower* f, const NumBracket* found, EngCrossing* ou
   double slope = follower_slope(f, t);
   // a sign that changes at infinity, where g falls all the time, has no place between its sides
   if (f->sign * slope < 0.0) t = found->hi;
-  bool rising = f->model->relation == MODEL_REL_EQ || f->sign > 0.0;
-  *out = eng_crossing(f->index, t, found->lo, found->hi, slope, rising, false);
+  *out = eng_crossing(f->index, t, found->lo, found->hi, slope, f->sign > 0.0, false);
+  out->leaves = f->threshold > 0.0;
 }
 
 /// Extremum search: `threshold` holds the sign, +1 for a maximum, -1 for a minimum.
@@ -148,8 +143,9 @@ static bool may_touch(const EngFollower* f, const EngPiece* p) {
 /// A peak that stays below the boundary but inside eps: an event for the types that detect early.
 static bool grazes(const EngFollower* f, double g) {
   uint8_t type = f->model->type;
-  if (type == MODEL_ATOM_BILATERAL || !f->armed || f->model->bipolar) return false;
+  if (type == MODEL_ATOM_BILATERAL || !f->armed) return false;
   if (f->model->relation == MODEL_REL_EQ) return fabs(g) <= f->atom->eps;
+  if (f->model->bipolar) return false;
   return f->sign > 0.0 && g > -f->atom->eps;
 }
 
@@ -171,7 +167,7 @@ static bool peak_crosses(EngFollower* f, const EngPiece* p, EngCrossing* out) {
 /// From the turning point (t, g) on the atom is armed and waits for g to come up to the end.
 static bool rises_after(EngFollower* f, double t, double g, const EngPiece* p, EngCrossing* out) {
   f->armed = true;
-  eng_follower_aim(f, g, f->sign);
+  eng_follower_aim(f);
   if (!crossed(f, p->gb) || crossed(f, g)) return false;
   eng_follower_bracket(f, t, p->b, g, p->gb, out);
   return true;
@@ -189,7 +185,7 @@ static bool piece_crosses(EngFollower* f, const EngPiece* p, EngCrossing* out) {
     f->truth = false;
     return rises_after(f, t, g, p, out);
   }
-  eng_follower_aim(f, p->ga, p->da);
+  eng_follower_aim(f);
   double da = f->sign * p->da;
   double db = f->sign * p->db;
   // away from the boundary, then towards it: the turning point re-arms. At its last crossing an
@@ -244,7 +240,7 @@ bool eng_follow(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
 
 static bool crosses_by_end(EngFollower* f, const EngPiece* whole) {
   if (!eng_follower_waits(f)) return false;
-  eng_follower_aim(f, whole->ga, whole->da);
+  eng_follower_aim(f);
   return crossed(f, whole->gb);
 }
 
@@ -258,7 +254,7 @@ bool eng_follow_ends(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
 /// The truth at the mesh point alone: step 1 of the extrapolation algorithm as it is printed.
 bool eng_follow_mesh(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
   if (!crosses_by_end(f, whole)) return false;
-  bool rising = f->model->relation == MODEL_REL_EQ || f->sign > 0.0;
-  *out = eng_crossing(f->index, whole->b, whole->a, whole->b, whole->db, rising, false);
+  *out = eng_crossing(f->index, whole->b, whole->a, whole->b, whole->db, f->sign > 0.0, false);
+  out->leaves = f->threshold > 0.0;
   return true;
 }

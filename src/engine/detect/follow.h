@@ -37,10 +37,10 @@ typedef struct EngPiece {
 /// Whether a change of the atom's truth interests anybody. If not, it may fall silently, and only
 /// rising again does.
 static inline bool eng_follower_waits(const EngFollower* f) {
-  return !f->truth || f->model->bipolar || f->model->relation == MODEL_REL_EQ;
+  return !f->truth || f->model->bipolar;
 }
 /// Set sign and threshold to what the atom waits for from here on.
-void eng_follower_aim(EngFollower* f, double g, double gdot);
+void eng_follower_aim(EngFollower* f);
 /// Whether zero already belongs to the side the atom waits for.
 static inline bool eng_follower_zero_counts(const EngFollower* f) {
   if (f->model->relation == MODEL_REL_EQ) return true;

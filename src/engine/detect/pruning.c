@@ -53,11 +53,9 @@ void eng_pruned_show_slow(EngSim* sim, double t, const double* x) {
 static double fence_of(const EngSim* sim, uint32_t index) {
   uint32_t id = sim->core.mode->atoms[index];
   const EngAtom* atom = &sim->atoms[id];
-  const ModelAtom* model = &sim->model->atoms[id];
   double fence = fmax(atom->eps, atom->zone) + FAR_MARGINS * sim->proof.margin[index];
   bool settled = atom->armed && !atom->in_zone && !atom->undecided;
-  bool plain =
-      eng_is_followed(sim, index) && model->relation != MODEL_REL_EQ && !isfinite(atom->t_linear);
+  bool plain = eng_is_followed(sim, index) && !isfinite(atom->t_linear);
   bool outside = atom->truth ? atom->g > fence : atom->g < -fence && atom->clear;
   return settled && plain && outside ? fence : (double)NAN;
 }

@@ -80,18 +80,11 @@ static bool is_watched(const EngSim* sim, uint32_t id) {
   return !atom->kind.pulse && !atom->kind.constant && !atom->sliding;
 }
 
-/// The side of zero that counts as the one the relation is on. An equality has no truth to tell it:
-/// at its boundary the flow does.
-static bool side_of(const EngAtom* atom) {
-  if (atom->relation != MODEL_REL_EQ) return atom->truth;
-  return atom->armed ? atom->g > 0.0 : atom->gdot > 0.0;
-}
-
 /// A relation that stands at its boundary since its last event, or was latched against its sign
 /// there, is kept on its side by a few roundings, for as long as its slope needs to take it there.
 /// (A flight may be over within one step, at whose end nothing is to be left of them.)
 static double indicator_of(const EngSim* sim, const EngAtom* atom, double g) {
-  bool side = side_of(atom);
+  bool side = atom->truth;
   if (atom->armed && (atom->g > 0.0) == side) return g;
   double room = atom->zone + 2.0 * fabs(atom->g) + DBL_MIN;
   double away = side ? atom->gdot : -atom->gdot;
@@ -157,7 +150,7 @@ static void find_crossings(EngSim* sim, bool asked) {
     uint32_t i = sim->active.indicators[place];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
     if (!is_watched(sim, mode->atoms[i])) continue;
-    bool side = side_of(atom);
+    bool side = atom->truth;
     bool due =
         sim->model->atoms[mode->atoms[i]].time_only && t >= atom->t_linear - eng_time_resolution(t);
     double z = indicator_of(sim, atom, sim->detect.g[i]);
