@@ -293,7 +293,7 @@ export class Experiments implements Panel {
 
   private status(sweep: Sweep): string {
     const failed = sweep.failed ? `, ${say("failed")}: ${sweep.failed}` : "";
-    return `${sweep.rows.length} ${say("of")} ${count(sweep.members, "run")}${failed}`;
+    return `${count(sweep.rows.length, "run")} ${say("of")} ${sweep.members}${failed}`;
   }
 
   private async startSens(turn: number): Promise<void> {
