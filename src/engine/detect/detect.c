@@ -413,10 +413,11 @@ static bool passes_unseen(EngSim* sim) {
 static void pass_unseen(EngSim* sim, uint32_t found) {
   uint32_t id = sim->core.mode->atoms[sim->detect.crossings[0].index];
   EngAtom* atom = &sim->atoms[id];
-  atom->truth = sim->detect.crossings[0].rising && atom->relation != MODEL_REL_EQ;
+  atom->truth = sim->detect.crossings[0].rising;
+  atom->equal = false;
   atom->armed = false;
   atom->crosses = false;
-  sim->env[atom->env] = atom->truth ? 1.0 : 0.0;
+  sim->env[atom->env] = eng_atom_shows(atom);
   sim->core.counts.silent++;
   sim->detect.crossing_count = found - 1;
   memmove(sim->detect.crossings, sim->detect.crossings + 1,
