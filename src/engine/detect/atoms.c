@@ -502,6 +502,14 @@ static bool lingers(const EngSim* sim, const EngAtom* atom) {
   return !atom->armed && !atom->fresh && (!atom->truth || atom->bipolar) && !sim->instant.at_start;
 }
 
+/// Truth off the boundary; that an action took g there is kept in mind.
+static bool is_beyond(EngSim* sim, uint32_t index, double g, double gdot) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (sim->core.changes != sim->instant.changes_start && (!atom->armed || atom->located))
+    atom->strayed = (uint32_t)sim->instant.changes_start + 1;
+  return g > 0.0 && !leaves_from_zero(sim, index, g, gdot);
+}
+
 /// Truth of an atom during an instant.
 static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
@@ -515,12 +523,7 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
       sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
   if (atom->located && unchanged) return atom->located_truth;
   if (atom->kind.asymptotic && stays_at_rest(sim, index, g, gdot)) return atom->truth;
-  if (!eng_at_boundary(sim, index, g)) {
-    bool acted = sim->core.changes != sim->instant.changes_start;
-    if (acted && (!atom->armed || atom->located))
-      atom->strayed = (uint32_t)sim->instant.changes_start + 1;
-    return g > 0.0 && !leaves_from_zero(sim, index, g, gdot);
-  }
+  if (!eng_at_boundary(sim, index, g)) return is_beyond(sim, index, g, gdot);
   if (unchanged && lingers(sim, atom)) return atom->truth;
   bool given = was_moved(sim, index, g);
   // pieces of floor(u) meet where u is, and what leads from one to the next moves the boundary: the
@@ -660,10 +663,9 @@ void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
 
 void eng_atoms_begin_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (!sim->active.reduced) {
+  if (!sim->active.reduced)
     memcpy(sim->active.live_round, sim->active.live,
            sim->model->atom_count * sizeof *sim->active.live);
-  }
   EngList atoms = eng_instant_atoms(sim);
   // while time flows nobody has asked for the margins of what was slid along
   if (!sim->active.reduced && sim->core.slide.local) sim->core.margins.stale = true;
@@ -742,9 +744,8 @@ void eng_atoms_end_instant(EngSim* sim) {
   eng_control_margin(sim);
   fit_windows(sim);
   EngList atoms = eng_instant_atoms(sim);
-  for (uint32_t place = 0; place < atoms.count; place++) {
+  for (uint32_t place = 0; place < atoms.count; place++)
     eng_atom_end_instant(sim, atoms.at[place]);
-  }
   sim->detect.polar = false;
   // in a reduced instant everything matters that did before
   for (uint32_t i = 0; !sim->active.reduced && i < sim->model->atom_count; i++) {
