@@ -669,12 +669,10 @@ void eng_atoms_begin_instant(EngSim* sim) {
   EngList atoms = eng_instant_atoms(sim);
   // while time flows nobody has asked for the margins of what was slid along
   if (!sim->active.reduced && sim->core.slide.local) sim->core.margins.stale = true;
-  for (uint32_t i = 0; !sim->active.reduced && i < sim->model->atom_count; i++) {
+  for (uint32_t i = 0; !sim->active.reduced && i < sim->model->atom_count; i++)
     eng_atom_begin_instant(sim, i);
-  }
-  for (uint32_t place = 0; sim->active.reduced && place < atoms.count; place++) {
+  for (uint32_t place = 0; sim->active.reduced && place < atoms.count; place++)
     eng_atom_begin_instant(sim, mode->atoms[atoms.at[place]]);
-  }
   if (sim->active.reduced || !sim->detect.g_stands) evaluate_instant(sim);
   sim->detect.g_stands = false;
   sim->core.leaves = false;
