@@ -315,6 +315,16 @@ class Boundaries(cli_case.CliCase):
             self.assertEqual(len(diode), 191, name)
             self.assertAlmostEqual(rows[-1]["c"], 0.69605, places=4, msg=name)
 
+    # ---- surfaces left and met again -----------------------------------------------------------
+
+    def test_surfaces_left_tangentially_are_met_again_in_any_number(self):
+        cell = "T[i](t0) = 18 + 4*mod(i*0.618, 1); T[i]' = if(T[i] > 20, 0, 2) - 0.1*(T[i] - 10) + sin(3*time + i);"
+        rows, _, _ = self.run_model(f"for i = 1:50 {{ {cell} }}\n", until="5")
+        for i in (7, 37, 40, 43):
+            alone, _, _ = self.run_model(cell.replace("T[i]", "T").replace("i*", f"{i}*").replace("+ i)", f"+ {i})"),
+                                         until="5")
+            self.assertAlmostEqual(rows[-1][f"T{i}"], alone[-1]["T"], delta=1e-3)
+
     # ---- gotos and stops -----------------------------------------------------------------------
 
     def test_gotos_go_in_the_order_of_the_text(self):

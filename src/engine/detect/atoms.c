@@ -721,8 +721,10 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
   // boundary tangentially, as soon as errors within the tolerances can
   bool tangential = atom->marks.left_now || atom->marks.tangential || atom->kind.asymptotic;
   atom->zone = fmax(atom->eps, tangential ? fmax(eng_sigma(sim, i), rho) : rho);
-  // along its surface g was zero: what was left of it is an error
+  // along its surface g was zero: what was left of it is an error. So is what keeps it on the other
+  // side than its truth, until it is clear of that.
   if (atom->marks.left_now) atom->zone = fmax(atom->zone, 2.0 * fabs(atom->g_start));
+  if ((atom->g > 0.0) != atom->truth) atom->zone = fmax(atom->zone, 2.0 * fabs(atom->g));
   atom->armed = stays || fabs(atom->g) > atom->zone;
   if (atom->armed) atom->kind.asymptotic = false;
   atom->clear = atom->g < -atom->eps;
