@@ -315,6 +315,19 @@ class Boundaries(cli_case.CliCase):
             self.assertEqual(len(diode), 191, name)
             self.assertAlmostEqual(rows[-1]["c"], 0.69605, places=4, msg=name)
 
+    def test_motion_from_rest_is_decided_by_what_comes(self):
+        for unit in (1.0, 1e-6, 1e4):
+            friction = f"x' = v; v' = F - s; s = 0; F = 0.1*time/{unit**3!r}; x(t0) = 0; v(t0) = 0;\n" \
+                       f"automaton f {{ state p [v > 0] {{ s = 0.2/{unit**2!r}; }} from init, n;\n" \
+                       f"  state n [v < 0] {{ s = -0.2/{unit**2!r}; }} from init, p; }}\n"
+            rows, _, _ = self.run_model(friction, until=repr(10*unit))
+            self.assertAlmostEqual(rows[-1]["x"], 0.1*8**3/6, places=6, msg=unit)
+            choke = f"u = 10*sin(300*time/{unit!r}); i' = if(d.on, 100*(u - c)/{unit!r}, 0);\n" \
+                    f"c' = (1000*i - 100*c)/{unit!r}; i(t0) = 0; c(t0) = 0;\n" \
+                    "automaton d { state on [u > c] {} from init, off; state off [i <= 0] { set i = 0; } from on; }\n"
+            rows, records, _ = self.run_model(choke, until=repr(0.1*unit))
+            self.assertEqual([r["to"] for r in records], ["on", "off"]*5, unit)
+
     # ---- surfaces left and met again -----------------------------------------------------------
 
     def test_surfaces_left_tangentially_are_met_again_in_any_number(self):

@@ -330,7 +330,8 @@ static void find_rates(EngSim* sim) {
 }
 
 /// A time over which the flow changes something: the next step, or at the start, where none is
-/// known yet, that in which the fastest state would change by its scale.
+/// known yet, that in which the fastest state would change by its scale. From rest it is not known
+/// either, and a small part of the run has to do.
 static double time_of_change(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (sim->stepper->control.h_next > 0.0) return sim->stepper->control.h_next;
@@ -340,7 +341,7 @@ static double time_of_change(EngSim* sim) {
     double scale = fmax(eng_scale(sim, mode->state_env[i]), fabs(sim->x[i]));
     if (scale > 0.0) shortest = fmin(shortest, scale / fabs(sim->probe.x[i]));
   }
-  return isfinite(shortest) ? shortest : 0.0;
+  return isfinite(shortest) ? shortest : 1e-3 * eng_horizon(sim);
 }
 
 /// How much the slope of g changes along the flow within the time `ahead`; 0 where the flow is not
