@@ -328,6 +328,15 @@ class Boundaries(cli_case.CliCase):
             rows, records, _ = self.run_model(choke, until=repr(0.1*unit))
             self.assertEqual([r["to"] for r in records], ["on", "off"]*5, unit)
 
+    def test_guards_that_both_hold_at_the_start_are_left_to_the_flow(self):
+        text = "u' = 3*w; w' = -3*u; u(t0) = 0; w(t0) = 1; i = 0; c' = (i - c)/2; c(t0) = 0;\n" \
+               "automaton d { state off [u - c <= 0] { i = 0; } from init, on;\n" \
+               "  state on [u - c >= 0] { i = 10*(u - c); } from init, off; }\n"
+        rows, _, _ = self.run_model(text, until="200", samples="1")
+        self.assertAlmostEqual(rows[-1]["c"], 0.69606, places=4)
+        self.write("m.lisma", "x' = 0; x(t0) = 0;\nautomaton d { state a [x <= 0] {} from init, b; state b [x >= 0] {} from a; }\n")
+        self.fails(3, "run", "m.lisma", "--until", "1", says=("E0803",))
+
     # ---- surfaces left and met again -----------------------------------------------------------
 
     def test_surfaces_left_tangentially_are_met_again_in_any_number(self):

@@ -193,7 +193,13 @@ SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
     SLT_TRY(eng_slide_continue(sim, true, &verdict));
     if (verdict != ENG_SLIDE_MOVES) {
       bool goes_on = !undecided || verdict == ENG_SLIDE_ALONG || sim->instant.slide_decided;
-      return goes_on || eng_dwell_undecided(sim) ? SLT_OK : eng_endless(sim);
+      if (goes_on || eng_dwell_undecided(sim)) return SLT_OK;
+      if (!sim->instant.at_start) return eng_endless(sim);
+      // as written the guards contradict each other at the start: from here on the flow decides
+      sim->instant.at_start = false;
+      events_seen_clear(&sim->events.path);
+      eng_atoms_update(sim);
+      continue;
     }
     if (!sim->instant.at_start) eng_trace_boundary(sim);
     *any = true;
