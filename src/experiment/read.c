@@ -131,7 +131,7 @@ static SltStatus take_part(Measuring* m, double a, double b) {
   const Reading* reading = &m->measures->readings[m->reading];
   double from = fmax(a, reading->from);
   double to = fmin(b, reading->to);
-  if (!(from < to)) return SLT_OK;
+  if (from > to) return SLT_OK;
   if (from > a) SLT_TRY(take_end(m, from));
   if (to < b) SLT_TRY(take_end(m, to));
   return curve_walk(from, to, &m->states[m->reading].scale, look_value, take_piece, m);
