@@ -70,11 +70,11 @@ def test_indicators_over_time(folder):
 def test_the_end_of_co_simulation(folder):
     """A block that ends the simulation ends the run where it has come to, not a communication point before."""
     Path(folder, "ends.lisma").write_text("x' = 1; x(t0) = 0; state s [x >= 0.7] { stop \"far enough\"; } from init;\n")
-    for version, end in ((2, 0.75), (3, 0.7)):
+    for version in (2, 3):
         saltus("export", Path(folder, "ends.lisma"), "--fmi", version, "-o", Path(folder, "ends.fmu"))
         ran = run(folder, f'fmu b = "{Path(folder, "ends.fmu")}" (step = 0.25);', "--until", 2, "-o", "-")
         last = rows_of(ran)[-1]
-        check(ran.returncode == 0 and abs(float(last["time"]) - end) < 1e-9, version, last, ran.stderr)
+        check(ran.returncode == 0 and abs(float(last["time"]) - 0.7) < 1e-9, version, last, ran.stderr)
         check(abs(float(last["b.x"]) - 0.7) < 1e-9, version, last)
 
 
