@@ -142,10 +142,10 @@ static int watch(int argc, char** argv, const int* places, int count, RunFn* run
     int exit = run_all(argc, argv, places, count, run);
     if (exit > CLI_SIGNAL || exit == CLI_USAGE) return exit;
     if (stdout_finish(CLI_DONE) != CLI_DONE) return CLI_PIPE;
-    cli_note("waiting for a change; Ctrl-C ends");
     uint32_t named = inputs_named()->count;
     for (uint32_t i = known; i < named; i++)
       stamp += stamp_of(inputs_named()->items[i]);
+    cli_note("waiting for a change; Ctrl-C ends");
     while (stamp_of_all(argv, places, count, named) == stamp)
       rest(200);
     rest(50);  // an editor may not have written everything
