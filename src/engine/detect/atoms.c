@@ -664,9 +664,10 @@ void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
 
 void eng_atoms_begin_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (!sim->active.reduced)
+  if (!sim->active.reduced) {
     memcpy(sim->active.live_round, sim->active.live,
            sim->model->atom_count * sizeof *sim->active.live);
+  }
   EngList atoms = eng_instant_atoms(sim);
   // while time flows nobody has asked for the margins of what was slid along
   if (!sim->active.reduced && sim->core.slide.local) sim->core.margins.stale = true;
