@@ -243,7 +243,8 @@ typedef enum IrAtomType {
 typedef enum IrAtomRelation {
   IR_REL_GT,  // g > 0
   IR_REL_GE,  // g >= 0
-  IR_REL_EQ   // g == 0: true in the instant of a zero only (exact where nothing continuous is read)
+  IR_REL_EQ   // g == 0: at its zeros and while g rests there (exact where nothing continuous is
+              // read)
 } IrAtomRelation;
 
 /// One relation of the model, oriented so that it holds for g > 0 (or g >= 0).

@@ -17,6 +17,7 @@
 #define NEWTON_FAR   0x1p800  // times what an unknown was: the derivatives vanish in all but name
 #define HALVINGS_MAX 12
 #define NEWTON_SMALL 1e-10  // a step below may be the last one if it does not get smaller
+#define SUFFICIENT   1e-4   // share of the decrease that the slope promises, as Armijo asks for
 
 /// Which factors are at hand.
 typedef enum Kind { KIND_NONE, KIND_FULL, KIND_SPARSE, KIND_PIVOTED } Kind;
@@ -321,7 +322,8 @@ static bool damped_step(const ModelSolve* solve, double* regs, const Work* w, do
     run(user);
     double after = residual_norm(solve, regs, w);
     // close to the solution rounding decides about residuals: steps are looked at there
-    if (after <= (1.0 - 1e-4 * lambda) * before || (small <= NEWTON_SMALL && after <= DBL_MAX)) {
+    if (after <= (1.0 - SUFFICIENT * lambda) * before ||
+        (small <= NEWTON_SMALL && after <= DBL_MAX)) {
       return true;
     }
   }

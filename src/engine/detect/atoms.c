@@ -511,6 +511,11 @@ static bool is_beyond(EngSim* sim, uint32_t index, double g, double gdot) {
   return g > 0.0 && !leaves_from_zero(sim, index, g, gdot);
 }
 
+/// Whether this instant has assigned nothing and changed no mode so far.
+static bool is_unchanged(const EngSim* sim) {
+  return sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
+}
+
 /// Truth of an atom during an instant.
 static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
@@ -520,8 +525,7 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   if (atom->kind.pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
   if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
-  bool unchanged =
-      sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
+  bool unchanged = is_unchanged(sim);
   if (atom->located && unchanged) return atom->located_truth;
   if (atom->kind.asymptotic && stays_at_rest(sim, index, g, gdot)) return atom->truth;
   if (!eng_at_boundary(sim, index, g)) return is_beyond(sim, index, g, gdot);
@@ -546,9 +550,7 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
 /// action put g at zero, and where g rests there.
 static bool is_equal(EngSim* sim, uint32_t index, double g) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  bool unchanged =
-      sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
-  if (atom->located && unchanged) return atom->equal;
+  if (atom->located && is_unchanged(sim)) return atom->equal;
   if (isnan(g) || !eng_at_boundary(sim, index, g)) return false;
   return atom->fresh || was_moved(sim, index, g) ||
          heading(sim, index, sim->detect.gdot[index]) == 0;
