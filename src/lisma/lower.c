@@ -180,6 +180,7 @@ static void init_maps(Lower* l) {
   l->functions.elements = empty;
   l->ports.ids = empty;
   l->names.pasted_units = empty;
+  l->names.met = empty;
   l->names.text.arena = l->scratch;
 }
 

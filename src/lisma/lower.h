@@ -399,7 +399,9 @@ typedef struct LowerNames {
   Map templates;             // template -> index + 1 in index_nodes
   const LismaUnits* units;   // NULL in models without
   bool open;                 // names that nothing determines are no mistake
-  Map pasted_units;          // name with an index -> name id of its unit
+  Map pasted_units;          // name with an index -> what the units call it
+  LismaMeetings meetings;    // spellings that gave one name, where there are units
+  Map met;                   // family, member: is among them
   BASE_VEC(IndexNode) index_nodes;
   BASE_VEC(ElementMember) members;
   Map sparse;  // (node, value) -> child

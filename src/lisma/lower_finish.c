@@ -450,16 +450,20 @@ static void order_by_appearance(Lower* l) {
 }
 
 static uint32_t unit_of_name(Lower* l, uint32_t name) {
-  uint32_t pasted = map_get(&l->names.pasted_units, name, 0);
-  if (pasted) return pasted;
-  uint32_t id = names_find(&l->names.units->names, names_get(&l->m->names, name));
-  Str text = id ? l->names.units->texts[id] : (Str){0};
+  const LismaUnits* units = l->names.units;
+  uint32_t id = names_find(&units->names, names_get(&l->m->names, name));
+  if (!id) id = map_get(&l->names.pasted_units, name, 0);
+  Str text = id ? units->texts[id] : (Str){0};
   return text.length ? names_intern(&l->m->names, text) : 0;
 }
 
 /// Units that were found by inference.
 static void assign_units(Lower* l) {
   IrModel* m = l->m;
+  if (l->names.meetings.count && l->diags->error_count == 0) {
+    l->names.units =
+        lisma_join_units(l->scratch, l->ast, l->names.units, &l->names.meetings, l->diags);
+  }
   for (uint32_t i = 0; i < m->vars.count; i++) {
     if (!m->vars.data[i].unit) m->vars.data[i].unit = unit_of_name(l, m->vars.data[i].name);
   }

@@ -203,10 +203,18 @@ static bool is_glued(const TextBuffer* pasted, const AstIndex* index) {
   return (before >= '0' && before <= '9') || (behind >= '0' && behind <= '9');
 }
 
-/// The name that a text with indices stands for has the unit of that text.
+/// The name that a text with indices stands for has the unit of that text, and of all other texts
+/// that give this name.
 static void note_unit(Lower* l, const AstName* name, uint32_t id) {
-  Str unit = lisma_unit_of(l->names.units, l->scratch, name);
-  if (unit.length) map_set(&l->names.pasted_units, id, 0, names_intern(&l->m->names, unit));
+  const LismaUnits* units = l->names.units;
+  uint32_t family = lisma_unit_family(units, l->scratch, name);
+  if (!family) return;
+  uint32_t member = map_get(&l->names.pasted_units, id, 0);
+  if (!member) member = names_find(&units->names, names_get(&l->m->names, id));
+  map_set(&l->names.pasted_units, id, 0, family);
+  if (!member || member == family || map_get(&l->names.met, family, member)) return;
+  map_set(&l->names.met, family, member, 1);
+  base_vec_push(l->scratch, &l->names.meetings, ((LismaMeeting){family, member}));
 }
 
 /// The text of a name with its indices replaced: x_3, x3a, T[3,4].

@@ -6,8 +6,9 @@
 // compared. Numbers are never converted: 2 "kW" and 2000 "W" have different units here, and adding
 // them is an error.
 //
-// Names that differ in their indices share a unit. A plain number fits any unit in a sum and is a
-// mere factor in a product; where something has no known unit, nothing is said.
+// Names that differ in their indices share a unit; so does x1 where a loop makes it of x[i]. A
+// plain number fits any unit in a sum and is a mere factor in a product; where something has no
+// known unit, nothing is said.
 //
 // Temperatures have scales that begin at different points. A difference of two points of such a
 // scale is a plain difference, in K; a point and a difference sum to a point. Where a value is made
@@ -44,6 +45,7 @@ typedef struct Quantity {
 typedef struct Binding {
   Str name;
   Known known;
+  const AstExpr* pending;  // of a local name that was not looked at yet
 } Binding;
 
 /// A call that was looked at: the same arguments give the same unit within one pass.
@@ -58,10 +60,12 @@ typedef struct Checker {
   DiagList* diags;
   NameTable names;
   BASE_VEC(Quantity) quantities;  // by name id
+  const uint32_t* family;         // by name id: the one that has its unit; NULL: each its own
   BASE_VEC(const AstFunction*) functions;
   BASE_VEC(Binding) bindings;
   BASE_VEC(Call) calls;         // of this pass
   uint32_t scope;               // the first binding of the function around the present expression
+  uint32_t scope_end;           // behind its last one; then come indices of sums in it
   const AstExpr* call;          // of that function
   const AstInstance* instance;  // the part around the present statement
   TextBuffer key;
@@ -115,19 +119,42 @@ static Str known_text(Checker* c, const Known* known) {
 // ---------------------------------------------------------------------------------------------
 // names
 
-/// Names that differ in their indices are one here: x[i]a is x[]a.
-static uint32_t quantity_id(Checker* c, const AstName* name) {
-  c->key.length = 0;
-  text_append(&c->key, name->head);
+static bool has_fixed_indices(const AstName* name) {
   for (uint32_t i = 0; i < name->indices.count; i++) {
-    text_append_c(&c->key, "[]");
-    text_append(&c->key, name->indices.data[i].tail);
+    const AstExprList* subscripts = &name->indices.data[i].subscripts;
+    for (uint32_t k = 0; k < subscripts->count; k++) {
+      const AstExpr* e = subscripts->data[k];
+      bool whole = e->kind == AST_NUMBER && e->as.number >= 0.0 && e->as.number < 1e9;
+      if (!whole || e->as.number != floor(e->as.number)) return false;
+    }
   }
+  return true;
+}
+
+/// Names that differ in their indices are one here: x[i]a is x[]a. With numbers as indices it is
+/// the name that they make: x1a, T[3,4].
+static void write_key(TextBuffer* key, const AstName* name, bool fixed) {
+  key->length = 0;
+  text_append(key, name->head);
+  for (uint32_t i = 0; i < name->indices.count; i++) {
+    const AstIndex* index = &name->indices.data[i];
+    bool brackets = !fixed || index->element || index->subscripts.count > 1;
+    if (brackets) text_append_char(key, '[');
+    for (uint32_t k = 0; fixed && k < index->subscripts.count; k++) {
+      text_append_format(key, k ? ",%.0f" : "%.0f", index->subscripts.data[k]->as.number);
+    }
+    if (brackets) text_append_char(key, ']');
+    text_append(key, index->tail);
+  }
+}
+
+static uint32_t quantity_id(Checker* c, const AstName* name) {
+  write_key(&c->key, name, has_fixed_indices(name));
   uint32_t id = names_intern(&c->names, text_str(&c->key));
   while (c->quantities.count <= id) {
     base_vec_push(c->arena, &c->quantities, (Quantity){.known = nothing});
   }
-  return id;
+  return c->family ? c->family[id] : id;
 }
 
 static Quantity* quantity_of(Checker* c, const AstName* name) {
@@ -372,6 +399,25 @@ static const Call* find_call(const Checker* c, const AstFunction* f, const Known
   return NULL;
 }
 
+/// Local names are read in any order: each is looked at where it is first needed, away from the
+/// indices of the sum that needs it.
+static void look_at_local(Checker* c, uint32_t place) {
+  const AstExpr* value = c->bindings.data[place].pending;
+  if (!value) return;
+  c->bindings.data[place].pending = NULL;
+  uint32_t above = c->bindings.count - c->scope_end;
+  Binding* kept = ARENA_ARRAY(c->arena, Binding, above + 1);
+  for (uint32_t i = 0; i < above; i++) {
+    kept[i] = c->bindings.data[c->scope_end + i];
+  }
+  c->bindings.count = c->scope_end;
+  Known known = known_of(c, value);
+  c->bindings.data[place].known = known;
+  for (uint32_t i = 0; i < above; i++) {
+    base_vec_push(c->arena, &c->bindings, kept[i]);
+  }
+}
+
 static Known known_of_user_call(Checker* c, const AstExpr* e, const AstFunction* f) {
   uint32_t count = f->parameters.count;
   Known* args = ARENA_ARRAY(c->arena, Known, count + 1);
@@ -384,21 +430,27 @@ static Known known_of_user_call(Checker* c, const AstExpr* e, const AstFunction*
   uint32_t place = c->calls.count;
   base_vec_push(c->arena, &c->calls, ((Call){f, args, nothing}));
   uint32_t outer_scope = c->scope;
+  uint32_t outer_end = c->scope_end;
   const AstExpr* outer_call = c->call;
   uint32_t begin = c->bindings.count;
   for (uint32_t i = 0; i < count; i++) {
-    base_vec_push(c->arena, &c->bindings, ((Binding){f->parameters.data[i].head, args[i]}));
+    base_vec_push(c->arena, &c->bindings, ((Binding){f->parameters.data[i].head, args[i], NULL}));
   }
-  c->scope = begin;
-  c->call = e;
   for (uint32_t i = 0; i < f->locals.count; i++) {
     const AstDefinition* local = &f->locals.data[i];
-    Known value = known_of(c, local->value);
-    base_vec_push(c->arena, &c->bindings, ((Binding){local->names.data[0].head, value}));
+    base_vec_push(c->arena, &c->bindings,
+                  ((Binding){local->names.data[0].head, nothing, local->value}));
+  }
+  c->scope = begin;
+  c->scope_end = c->bindings.count;
+  c->call = e;
+  for (uint32_t i = begin; i < c->scope_end; i++) {
+    look_at_local(c, i);
   }
   Known result = known_of(c, f->result);
   c->bindings.count = begin;
   c->scope = outer_scope;
+  c->scope_end = outer_end;
   c->call = outer_call;
   c->calls.data[place].result = result;
   return result;
@@ -406,16 +458,18 @@ static Known known_of_user_call(Checker* c, const AstExpr* e, const AstFunction*
 
 static uint32_t bind_index(Checker* c, Str variable) {
   uint32_t mark = c->bindings.count;
-  base_vec_push(c->arena, &c->bindings, ((Binding){variable, plain}));
+  base_vec_push(c->arena, &c->bindings, ((Binding){variable, plain, NULL}));
   return mark;
 }
 
 /// A parameter or local name of the function around, or an index, if this is one. A function of a
 /// part may read the index of the array that the part stands in.
-static const Known* find_binding(const Checker* c, const AstName* name) {
+static const Known* find_binding(Checker* c, const AstName* name) {
   bool array = name->head.length && memchr(name->head.data, '#', name->head.length);
   for (uint32_t i = c->bindings.count; i > (array ? 0 : c->scope); i--) {
-    if (ast_name_is_word(name, c->bindings.data[i - 1].name)) return &c->bindings.data[i - 1].known;
+    if (!ast_name_is_word(name, c->bindings.data[i - 1].name)) continue;
+    look_at_local(c, i - 1);
+    return &c->bindings.data[i - 1].known;
   }
   return NULL;
 }
@@ -757,9 +811,10 @@ static void check_block(Checker* c, const AstBlock* block) {
 static LismaUnits* collect(Checker* c) {
   LismaUnits* units = ARENA_NEW(c->arena, LismaUnits);
   units->names = c->names;
+  units->count = c->quantities.count;
   units->texts = ARENA_ARRAY(c->arena, Str, c->quantities.count + 1);
   for (uint32_t i = 0; i < c->quantities.count; i++) {
-    const Known* known = &c->quantities.data[i].known;
+    const Known* known = &c->quantities.data[c->family ? c->family[i] : i].known;
     if (known->kind != KNOWN_UNIT) continue;
     // a temperature on a scale that is not known has no unit to tell
     Unit kelvin = {.power[UNIT_KELVIN] = 1.0};
@@ -778,39 +833,86 @@ static void collect_functions(Checker* c, const AstBlock* block) {
   }
 }
 
-const LismaUnits* lisma_check_units(Arena* arena, const AstModel* model, DiagList* diags) {
-  if (!model->has_units) return NULL;
-  Checker c = {.arena = arena, .diags = diags, .changed = true, .key.arena = arena};
-  names_init(&c.names, arena);
-  collect_functions(&c, &model->body);
+/// Find all units of the model, and report what does not fit.
+static const LismaUnits* check(Checker* c, const AstModel* model) {
+  collect_functions(c, &model->body);
   // a declaration may stand behind the first use: what is found before all are known is forgotten
-  check_block(&c, &model->body);
-  for (uint32_t i = 0; i < c.quantities.count; i++) {
-    c.quantities.data[i].known = nothing;
+  check_block(c, &model->body);
+  for (uint32_t i = 0; i < c->quantities.count; i++) {
+    c->quantities.data[i].known = nothing;
   }
-  while (c.changed && c.work < WORK_MAX) {
-    c.changed = false;
-    c.calls.count = 0;
-    check_block(&c, &model->body);
-    c.backwards = !c.backwards;  // texts go from causes to effects, and the other way
-    if (!c.changed && !c.partial) c.partial = c.changed = true;
+  c->changed = true;
+  while (c->changed && c->work < WORK_MAX) {
+    c->changed = false;
+    c->calls.count = 0;
+    check_block(c, &model->body);
+    c->backwards = !c->backwards;  // texts go from causes to effects, and the other way
+    if (!c->changed && !c->partial) c->partial = c->changed = true;
   }
-  c.partial = true;
-  c.backwards = false;
-  if (!c.any) return NULL;
-  c.report = true;
-  c.calls.count = 0;
-  check_block(&c, &model->body);
-  return collect(&c);
+  c->partial = true;
+  c->backwards = false;
+  if (!c->any) return NULL;
+  c->report = true;
+  c->calls.count = 0;
+  check_block(c, &model->body);
+  return collect(c);
 }
 
-Str lisma_unit_of(const LismaUnits* units, Arena* arena, const AstName* name) {
-  TextBuffer key = {.arena = arena};
-  text_append(&key, name->head);
-  for (uint32_t i = 0; i < name->indices.count; i++) {
-    text_append_c(&key, "[]");
-    text_append(&key, name->indices.data[i].tail);
+const LismaUnits* lisma_check_units(Arena* arena, const AstModel* model, DiagList* diags) {
+  if (!model->has_units) return NULL;
+  Checker c = {.arena = arena, .diags = diags, .key.arena = arena};
+  names_init(&c.names, arena);
+  return check(&c, model);
+}
+
+/// Families that are mere numberings of quantities of several kinds: nothing tells the unit of
+/// x[i], and those of x1 and x2 differ.
+static const bool* find_numberings(Arena* arena, const LismaUnits* units,
+                                   const LismaMeetings* meetings) {
+  bool* mixed = ARENA_ARRAY(arena, bool, units->count);
+  Str* found = ARENA_ARRAY(arena, Str, units->count);
+  for (uint32_t i = 0; i < meetings->count; i++) {
+    uint32_t family = meetings->data[i].family;
+    Str text = units->texts[meetings->data[i].member];
+    if (units->texts[family].length || !text.length) continue;
+    if (!found[family].length) found[family] = text;
+    Unit a;
+    Unit b;
+    bool read = unit_read(found[family], &a) && unit_read(text, &b);
+    if (read && !unit_equal(a, b)) mixed[family] = true;
   }
-  uint32_t id = names_find(&units->names, text_str(&key));
-  return id ? units->texts[id] : (Str){0};
+  return mixed;
+}
+
+static uint32_t family_of(const uint32_t* family, uint32_t id) {
+  while (family[id] != id) {
+    id = family[id];
+  }
+  return id;
+}
+
+const LismaUnits* lisma_join_units(Arena* arena, const AstModel* model, const LismaUnits* units,
+                                   const LismaMeetings* meetings, DiagList* diags) {
+  const bool* numbering = find_numberings(arena, units, meetings);
+  uint32_t* family = ARENA_ARRAY(arena, uint32_t, units->count);
+  for (uint32_t i = 0; i < units->count; i++) {
+    family[i] = i;
+  }
+  for (uint32_t i = 0; i < meetings->count; i++) {
+    LismaMeeting met = meetings->data[i];
+    if (!numbering[met.family])
+      family[family_of(family, met.member)] = family_of(family, met.family);
+  }
+  for (uint32_t i = 0; i < units->count; i++) {
+    family[i] = family_of(family, i);
+  }
+  Checker c = {
+      .arena = arena, .diags = diags, .key.arena = arena, .names = units->names, .family = family};
+  return check(&c, model);
+}
+
+uint32_t lisma_unit_family(const LismaUnits* units, Arena* arena, const AstName* name) {
+  TextBuffer key = {.arena = arena};
+  write_key(&key, name, false);
+  return names_find(&units->names, text_str(&key));
 }

@@ -10,12 +10,25 @@
 typedef struct LismaUnits {
   NameTable names;
   Str* texts;  // by name id; empty where none is known
+  uint32_t count;
 } LismaUnits;
 
 /// Report equations, sums and comparisons whose sides have different units. Models that give no
 /// units are left alone: NULL.
 const LismaUnits* lisma_check_units(Arena* arena, const AstModel* model, DiagList* diags);
-/// The unit of a written name; empty when none is known.
-Str lisma_unit_of(const LismaUnits* units, Arena* arena, const AstName* name);
+/// What the units call the family of a name with indices: an id among their names; 0 for one that
+/// has no family.
+uint32_t lisma_unit_family(const LismaUnits* units, Arena* arena, const AstName* name);
+
+/// Two spellings that give one name: `family` with indices, x[i], and `member`, x1.
+typedef struct LismaMeeting {
+  uint32_t family, member;  // ids among the names of the units
+} LismaMeeting;
+
+typedef BASE_VEC(LismaMeeting) LismaMeetings;
+
+/// Check once more, now that it is known which spellings mean one variable.
+const LismaUnits* lisma_join_units(Arena* arena, const AstModel* model, const LismaUnits* units,
+                                   const LismaMeetings* meetings, DiagList* diags);
 
 #endif

@@ -144,6 +144,33 @@ class Units(unittest.TestCase):
         status, _, errors = self.command("x' = y; y = 2*x; x(t0) = 1;", "check", "MODEL")
         self.assertEqual((status, errors), (0, ""))
 
+    def test_two_spellings_of_one_name(self):
+        loop = "for i = 1:%d { x[i]' = %s; } "
+        wrong = (loop % (2, '2 "kg/s"') + 'x1(t0) = 1 "m"; x2(t0) = 1;', loop % (100000, '2 "kg/s"') + 'x5000(t0) = 1 "m";',
+                 'const k1 = 1 "m", k2 = 2; for i = 1:2 { y[i] = 3 "s" + k[i]; }', 'for i = 1:2 { x[i]a(t0) = 1 "m"; } y = x1a + 1 "s";',
+                 'for i = 1:2 { x[i,1](t0) = 1 "m"; } y = `x[2,1]` + 1 "s";',
+                 # x11 is made of both
+                 'for i = 1:12 { x[i](t0) = 1 "m"; } for i = 1:2 { x1[i](t0) = 1 "s"; }')
+        for model in wrong:
+            status, _, errors = self.command(model, "check", "MODEL")
+            self.assertEqual((status, errors.count("error[E0315]")), (1, 1), model + errors)
+        # beyond the range of the loop it is another name; quantities of several kinds may be numbered
+        right = ('const T0 = 3 "s"; for i = 1:2 { T[i]\' = 1 "K/s"; T[i](t0) = 0; } z = T0 + 1 "s";',
+                 'x1(t0) = 1 "m"; x2(t0) = 1 "s"; for i = 1:2 { x[i]\' = 0; }', 'x[1](t0) = 1 "m"; x[2](t0) = 1 "s"; for i = 1:2 { x[i]\' = 0; }',
+                 'x[1] = 1 "m"; x[2] = 1 "s";', loop % (2, '2 "m/s"') + 'x1(t0) = 1 "m"; z = x2 + 3 "m";')
+        for model in right:
+            status, _, errors = self.command(model, "check", "MODEL")
+            self.assertEqual((status, "E0315" in errors), (0, False), model + errors)
+        self.assertEqual(self.last('x1(t0) = 1 "m"; ' + loop % (3, "v[i]") + "for i = 1:3 { v[i] = 1; }", "x3,v2")[1], ["s", "m", "m/s"])
+        self.assertEqual(self.last('x1(t0) = 1 "m"; x2(t0) = 1 "kg"; for i = 1:2 { x[i]\' = 0; }', "x1,x2")[1], ["s", "m", "kg"])
+
+    def test_local_names_in_any_order(self):
+        for text, status in (('const c = 1 "kg"; function f(x) { a = c + x; c = 2*x; return a; } y = f(3 "m") + 1 "m";', 0),
+                             ('function f(x) { a = c + x; c = 2 "kg"; return a; } y = f(3 "m");', 1),
+                             ('const k = 1 "kg"; function f(x) { a = sum(k = 1:2, b*k); b = k*x; return a; } y = f(3 "m") + 1 "kg*m";', 0)):
+            found, _, errors = self.command(text, "check", "MODEL")
+            self.assertEqual((found, errors.count("error[E0315]")), (status, status), text + errors)
+
     def test_asking_for_the_impossible(self):
         for name, word in (("x in s", "which is no s"), ("x in parsec", "is no unit"), ("y in m", "no unit"),
                            ("nothing in m", "has no `nothing in m`")):
