@@ -246,7 +246,7 @@ static void apply_names(Canon* canon) {
   CANON_PERMUTE(canon, &model->atoms, canon->atoms.from, canon->atoms.count);
   for (uint32_t i = 0; i < model->data.count; i++) {
     IrData* data = &model->data.data[i];
-    if (!data->past) continue;
+    if (!data->history) continue;
     data->var = canon->vars.to[data->var];
     if (data->lag != IR_NONE) data->lag = canon->vars.to[data->lag];
   }

@@ -108,7 +108,7 @@ void extend_pack(ExtendTexts* texts, IrModel* model, ExtendRuns* runs);
 
 /// Numbers and rows of leaves. False when the numbers do not follow each other.
 bool extend_write_leaves(ExtendTexts* texts, IrModel* model, const ExtendRuns* runs);
-/// Whether terms keep their shapes and, where it hangs on their numbers, their order in a model
+/// Whether terms keep their shapes and, where it depends on their numbers, their order in a model
 /// that is `more` larger. `runs` have slopes.
 bool extend_numbers_keep_order(Arena* arena, IrModel* sample, const ExtendRuns* runs,
                                uint32_t more);

@@ -211,7 +211,7 @@ static ExtendTable read_list(ExtendTexts* texts, const IrModel* model, uint32_t 
   return table;
 }
 
-/// Numbers are told by their values: their places in the list of numbers hang on all others.
+/// Numbers are compared by value: their places in the list of numbers depend on all others.
 static IrLeaf read_leaf(ExtendTexts* texts, const IrModel* model, IrLeaf leaf) {
   leaf.pad = 0;
   if (leaf.kind != IR_LEAF_NUMBER) return leaf;

@@ -343,17 +343,17 @@ typedef struct IrSchedule {
 
 typedef enum IrInterpolation { IR_LINEAR, IR_CUBIC } IrInterpolation;
 
-/// A table of points, x strictly increasing; or what a variable was in the past, by time (`delay`).
-/// The points of the latter are made during a run, those here stand in for them.
+/// A table of points, x strictly increasing; or what a variable was in the history, by time
+/// (`delay`). The points of the latter are made during a run, those here stand in for them.
 typedef struct IrData {
   uint32_t name;
   const double* x;
   const double* y;
   uint32_t count;
-  uint8_t interpolation;  // IrInterpolation; of a past: linear between steps, or what they give
-  bool past;
+  uint8_t interpolation;  // IrInterpolation; of a history: linear between steps, or what they give
+  bool history;
   uint32_t foreign;  // a function from outside: name of its file; 0: none
-  uint32_t var;      // a past: whose
+  uint32_t var;      // a history: whose
   IrTerm delay;      // ... and how long ago, or at most; over numbers and parameters
   uint32_t lag;      // variable that says how long ago now; IR_NONE: it is `delay` throughout
   IrTerm before;     // its value before the run; absent: that at the start

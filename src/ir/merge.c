@@ -161,7 +161,7 @@ static void note_equations(Merge* m) {
   }
   for (uint32_t i = 0; i < model->data.count; i++) {
     const IrData* data = &model->data.data[i];
-    if (!data->past) continue;
+    if (!data->history) continue;
     m->vars[data->var].blocked = true;
     if (data->lag != IR_NONE) m->vars[data->lag].blocked = true;
   }

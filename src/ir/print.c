@@ -251,7 +251,7 @@ static void push_infix(Printer* p, const IrNode* node, const IrLeaf* row, uint8_
 static void push_call(Printer* p, const IrNode* node, const IrLeaf* row) {
   uint32_t arity = ir_op_arity((IrOp)node->op);
   if (node->op == IR_TABLE && node->arg[0] < p->model->data.count &&
-      p->model->data.data[node->arg[0]].past) {
+      p->model->data.data[node->arg[0]].history) {
     // its name is the call
     text_append(p->out, names_get(&p->model->names, p->model->data.data[node->arg[0]].name));
     return;

@@ -103,7 +103,7 @@ static void print_data(const ModelPrinter* p) {
     line(p, 1);
     ir_print_name(p->out, name_of(p, data->name));
     const char* interpolation = data->interpolation == IR_CUBIC ? "cubic" : "linear";
-    if (!data->past) {
+    if (!data->history) {
       text_append_format(p->out, ": %u points, %s", data->count, interpolation);
       continue;
     }

@@ -11,7 +11,8 @@
 
 static const VerifyRule param_rule = {
     .what = "parameter", .type = VERIFY_NUMBER, .leaves = LEAVES_FIXED};
-static const VerifyRule past_rule = {.what = "data", .type = VERIFY_NUMBER, .leaves = LEAVES_FIXED};
+static const VerifyRule history_rule = {
+    .what = "data", .type = VERIFY_NUMBER, .leaves = LEAVES_FIXED};
 static const VerifyRule start_rule = {
     .what = "start", .type = VERIFY_NUMBER, .leaves = LEAVES_ALL, .time = true, .random = true};
 static const VerifyRule equation_rule = {
@@ -147,12 +148,12 @@ static bool verify_params(Verify* v) {
   return verify_param_cycles(v);
 }
 
-static bool verify_past(Verify* v, uint32_t i, const IrData* d) {
+static bool verify_history(Verify* v, uint32_t i, const IrData* d) {
   if (d->var >= v->model->vars.count) return verify_fail(v, "data %u: no such variable", i);
   bool lag = d->lag == IR_NONE || d->lag < v->model->vars.count;
   if (!lag) return verify_fail(v, "data %u: no such lag", i);
-  if (!verify_term(v, &past_rule, i, d->delay)) return false;
-  return !ir_term_present(d->before) || verify_term(v, &past_rule, i, d->before);
+  if (!verify_term(v, &history_rule, i, d->delay)) return false;
+  return !ir_term_present(d->before) || verify_term(v, &history_rule, i, d->before);
 }
 
 static bool verify_data(Verify* v) {
@@ -165,7 +166,7 @@ static bool verify_data(Verify* v) {
     }
     if (d->count == 0 || !d->x || !d->y) return verify_fail(v, "data %u: no points", i);
     if (d->interpolation > IR_CUBIC) return verify_fail(v, "data %u: no such interpolation", i);
-    if (d->past && !verify_past(v, i, d)) return false;
+    if (d->history && !verify_history(v, i, d)) return false;
     for (uint32_t k = 1; k < d->count; k++) {
       if (!(d->x[k - 1] < d->x[k])) return verify_fail(v, "data %u: points not ascending", i);
     }

@@ -24,7 +24,9 @@ static bool check_place(Lower* l, const AstExpr* expr) {
   if (l->terms.scope.kind == SCOPE_CONSTANT || l->terms.scope.kind == SCOPE_SCHEDULE ||
       l->terms.scope.kind == SCOPE_START) {
     Diag* diag = lower_report(l, DIAG_E0314, expr->span, "'delay' has no value here");
-    diag_hint(l->diags, diag, "a past is known while time flows: in equations, guards and resets");
+    diag_hint(
+        l->diags, diag,
+        "the history of a variable is known while time flows: in equations, guards and resets");
     return false;
   }
   return true;
@@ -159,13 +161,13 @@ static bool is_number(const Lower* l, IrTerm term) {
 }
 
 /// helper = past(time - T), where T is a constant expression or a variable
-static void add_result(Lower* l, const AstExpr* expr, uint32_t var, const IrData* past,
+static void add_result(Lower* l, const AstExpr* expr, uint32_t var, const IrData* history,
                        uint32_t data) {
   Scope outer = l->terms.scope;
   l->terms.scope = (Scope){.kind = SCOPE_CONSTANT, .literal = true};
   TermFrame frame = lower_begin(l);
-  ExprId lag = past->lag != IR_NONE ? ir_term_var(&l->terms.builder, past->lag, 0, IR_NOW)
-                                    : lower_value(l, expr->as.call.args.data[1]).e;
+  ExprId lag = history->lag != IR_NONE ? ir_term_var(&l->terms.builder, history->lag, 0, IR_NOW)
+                                       : lower_value(l, expr->as.call.args.data[1]).e;
   ExprId time = lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0});
   ExprId then = lower_op(l, IR_SUB, time, lag);
   ExprId left = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
@@ -186,37 +188,37 @@ static bool check_time(Lower* l, IrTerm time, Span span) {
 
 Value lower_delay(Lower* l, const AstExpr* expr) {
   const AstExprList* args = &expr->as.call.args;
-  IrData past = {.past = true, .lag = IR_NONE};
+  IrData history = {.history = true, .lag = IR_NONE};
   DelayCall call = {0};
   if (!check_place(l, expr) || !read_call(l, expr, &call) ||
-      !read_interpolation(l, call.word, &past.interpolation)) {
+      !read_interpolation(l, call.word, &history.interpolation)) {
     return lower_value_bad();
   }
   TextBuffer text = {.arena = l->scratch};
   text_append_c(&text, "delay(");
-  past.var = argument_var(l, args->data[0], "input", &text);
-  bool fine = past.var != IR_NONE;
+  history.var = argument_var(l, args->data[0], "input", &text);
+  bool fine = history.var != IR_NONE;
   if (call.varies) {
     text_append_c(&text, ", ");
-    past.lag = argument_var(l, args->data[1], "lag", &text);
-    fine = fine && past.lag != IR_NONE;
+    history.lag = argument_var(l, args->data[1], "lag", &text);
+    fine = fine && history.lag != IR_NONE;
   }
-  past.delay = constant_term(l, call.most, &text);
-  if (call.before) past.before = constant_term(l, call.before, &text);
-  if (past.interpolation == IR_LINEAR) text_append_c(&text, ", linear");
+  history.delay = constant_term(l, call.most, &text);
+  if (call.before) history.before = constant_term(l, call.before, &text);
+  if (history.interpolation == IR_LINEAR) text_append_c(&text, ", linear");
   text_append_c(&text, ")");
-  fine = fine && ir_term_present(past.delay);
-  if (!fine || (call.before && !ir_term_present(past.before))) return lower_value_bad();
-  if (!check_time(l, past.delay, call.most->span)) return lower_value_bad();
+  fine = fine && ir_term_present(history.delay);
+  if (!fine || (call.before && !ir_term_present(history.before))) return lower_value_bad();
+  if (!check_time(l, history.delay, call.most->span)) return lower_value_bad();
   uint32_t result = 0;
   if (helper_var(l, text_str(&text), expr->span, &result)) {
     static const double stand_in[2] = {0.0, 1.0};
-    past.name = l->m->vars.data[result].name;
-    past.x = past.y = stand_in;
-    past.count = 2;
-    past.span = expr->span;
-    base_vec_push(l->arena, &l->m->data, past);
-    add_result(l, expr, result, &past, l->m->data.count - 1);
+    history.name = l->m->vars.data[result].name;
+    history.x = history.y = stand_in;
+    history.count = 2;
+    history.span = expr->span;
+    base_vec_push(l->arena, &l->m->data, history);
+    add_result(l, expr, result, &history, l->m->data.count - 1);
   }
   return (Value){.e = ir_term_var(&l->terms.builder, result, 0, IR_NOW),
                  .type = VALUE_NUMBER,

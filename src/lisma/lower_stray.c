@@ -56,7 +56,7 @@ static uint8_t* find_uses(Lower* l) {
     uses[m->starts.data[i].var] |= USE_START;
   }
   for (uint32_t i = 0; i < m->data.count; i++) {
-    if (!m->data.data[i].past) continue;
+    if (!m->data.data[i].history) continue;
     uses[m->data.data[i].var] |= USE_READ;
     if (m->data.data[i].lag != IR_NONE) uses[m->data.data[i].lag] |= USE_READ;
   }

@@ -47,7 +47,7 @@ static bool add_step(Trace* trace, Step step) {
 static bool trace_table(Trace* trace, const ModelInstr* pc, int order) {
   const ModelTable* table = &trace->context->tables[pc->b];
   double x = trace->regs[pc->a];
-  if (table->past || order > 1) return false;
+  if (table->history || order > 1) return false;
   Step step = {.dst = pc->dst, .a = pc->a, .b = pc->a};
   step.da = model_table_value(table, x, order + 1);
   trace->regs[pc->dst] = model_table_value(table, x, order);

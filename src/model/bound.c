@@ -376,14 +376,14 @@ void model_program_spread(const ModelProgram* program, const ModelContext* conte
 // ---- far from zero ------------------------------------------------------------------------------
 
 bool model_bounds_clear(uint32_t n, const double* restrict lo, const double* restrict hi,
-                        const double* restrict fence, double* restrict near) {
+                        const double* restrict exclusion, double* restrict candidate) {
   for (uint32_t k = 0; k < n; k++) {
-    near[k] = (hi[k] < -fence[k] ? 0.0 : 1.0) * (lo[k] > fence[k] ? 0.0 : 1.0);
+    candidate[k] = (hi[k] < -exclusion[k] ? 0.0 : 1.0) * (lo[k] > exclusion[k] ? 0.0 : 1.0);
   }
   for (uint32_t k = n; k < LANES; k++) {
-    near[k] = 0.0;
+    candidate[k] = 0.0;
   }
-  return sum_of_block(near) == 0.0;
+  return sum_of_block(candidate) == 0.0;
 }
 
 // ---- sizes --------------------------------------------------------------------------------------

@@ -219,8 +219,8 @@ static bool is_ordered(const Roller* r, const Region* region) {
   return true;
 }
 
-/// Cut the instances where they hang together least, and leave out those at the ends that read
-/// something else than the rest: cells at a boundary. Count 0 when it is no loop for blocks.
+/// Cut the instances where they depend on each other least, and leave out those at the ends that
+/// read something else than the rest: cells at a boundary. Count 0 when it is no loop for blocks.
 static Region fit_region(const Roller* r, Region region) {
   Region none = {region.begin, 1, 0};
   if (region.count == 0) return none;

@@ -384,7 +384,7 @@ static void build_tables(ModelBuild* build) {
   for (uint32_t i = 0; i < ir->data.count; i++) {
     const IrData* data = &ir->data.data[i];
     double* slope = NULL;
-    if (data->interpolation == IR_CUBIC && !data->past) {
+    if (data->interpolation == IR_CUBIC && !data->history) {
       slope = ARENA_ARRAY(&build->arena, double, data->count);
       model_table_slopes(data->x, data->y, data->count, slope);
     }
@@ -413,13 +413,13 @@ static void build_delays(ModelBuild* build) {
   const IrModel* ir = build->ir;
   uint32_t count = 0;
   for (uint32_t i = 0; i < ir->data.count; i++) {
-    count += ir->data.data[i].past;
+    count += ir->data.data[i].history;
   }
   ModelDelay* delays = ARENA_ARRAY(&build->arena, ModelDelay, count);
   build->model.delays = delays;
   for (uint32_t i = 0; i < ir->data.count; i++) {
     const IrData* data = &ir->data.data[i];
-    if (!data->past) continue;
+    if (!data->history) continue;
     ModelTerm* before = NULL;
     if (ir_term_present(data->before)) {
       before = ARENA_NEW(&build->arena, ModelTerm);

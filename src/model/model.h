@@ -249,7 +249,7 @@ typedef struct ModelProgram {
   uint32_t solve_count;
 } ModelProgram;
 
-#define MODEL_PIECE_DEGREE 7  // highest degree of a piece of the past
+#define MODEL_PIECE_DEGREE 7  // highest degree of a piece of a history
 
 /// A polynomial over a stretch of time, in the Bernstein basis of its degree.
 typedef struct ModelPiece {
@@ -261,16 +261,16 @@ typedef struct ModelPiece {
 
 /// What a variable was: pieces that follow each other in time. Only those from `begin` to `end` are
 /// looked at; before and behind them the value is that of their ends.
-typedef struct ModelPast {
+typedef struct ModelHistory {
   const ModelPiece* pieces;
   uint32_t begin, end;
-} ModelPast;
+} ModelHistory;
 
-/// Value, slope or curvature of the past at time t.
-double model_past_value(const ModelPast* past, double t, int order);
+/// Value, slope or curvature of a history at time t.
+double model_history_value(const ModelHistory* history, double t, int order);
 /// The same for all times t, and one derivative more (order 3); whether all of t is in one piece.
-ModelInterval model_past_enclose(const ModelPast* past, ModelInterval t, int order);
-bool model_past_one_piece(const ModelPast* past, ModelInterval t);
+ModelInterval model_history_enclose(const ModelHistory* history, ModelInterval t, int order);
+bool model_history_one_piece(const ModelHistory* history, ModelInterval t);
 
 /// Arguments of foreign functions. A register holds one number, so PACK writes the argument down
 /// here, with a link to those before it, and gives the number of the record. Records are never
@@ -299,14 +299,14 @@ typedef struct ModelForeign {
   ModelPacks* packs;
 } ModelForeign;
 
-/// Points of a table; x strictly increasing. Beyond the ends the end segments go on. Or the past of
-/// a variable, or a foreign function, which a run puts in its place.
+/// Points of a table; x strictly increasing. Beyond the ends the end segments go on. Or the history
+/// of a variable, or a foreign function, which a run puts in its place.
 typedef struct ModelTable {
   const double* x;
   const double* y;
   const double* slope;  // cubic: slopes at the points; NULL for linear
   uint32_t count;
-  const ModelPast* past;        // NULL for points
+  const ModelHistory* history;  // NULL for points
   const ModelForeign* foreign;  // NULL unless it stands for a foreign function
 } ModelTable;
 
@@ -629,11 +629,11 @@ size_t model_reach_room(const ModelProgram* rhs, const ModelProgram* out);
 
 #define MODEL_BOUND_LANES 64  // most outputs at a time
 
-/// Whether none of `n` values (at most MODEL_BOUND_LANES) comes within its fence of zero; NaN for
-/// one that is always near. `near` has place for MODEL_BOUND_LANES numbers and tells which: 1, else
-/// 0.
+/// Whether none of `n` values (at most MODEL_BOUND_LANES) comes within its exclusion bound of zero;
+/// NaN stands for one that always does. `candidate` has room for MODEL_BOUND_LANES numbers: 1 for
+/// those that do, else 0.
 bool model_bounds_clear(uint32_t n, const double* restrict lo, const double* restrict hi,
-                        const double* restrict fence, double* restrict near);
+                        const double* restrict exclusion, double* restrict candidate);
 
 /// Whether the largest magnitude of each value is at most twice, and at least `least_share` of, the
 /// size given for it; zero is never too small.
@@ -808,9 +808,9 @@ void model_code_run(const ModelInstr* code, const ModelContext* context, double*
 // ---------------------------------------------------------------------------------------------
 // derivatives (tangent.c)
 
-/// How the past of a variable moves: the row of what table `table` gives at a time, differentiated
-/// `order` times by it.
-typedef bool ModelPastFn(void* user, uint32_t table, double at, int order, double* row);
+/// How the history of a variable moves: the row of what table `table` gives at a time,
+/// differentiated `order` times by it.
+typedef bool ModelHistoryFn(void* user, uint32_t table, double at, int order, double* row);
 
 /// How what a program reads moves in each of `count` directions: rows of `count` numbers.
 typedef struct ModelSeeds {
@@ -819,8 +819,8 @@ typedef struct ModelSeeds {
   const double* states;  // a row for each
   const double* env;     // a row for each place of the environment
   uint32_t env_count;
-  ModelPastFn* past;  // NULL: it does not move
-  void* user;         // ... of it
+  ModelHistoryFn* history;  // NULL: it does not move
+  void* user;               // ... of it
 } ModelSeeds;
 
 /// Numbers of work space.
@@ -837,7 +837,7 @@ bool model_term_tangent(const ModelTerm* term, const ModelContext* context, cons
 
 /// The other way round (adjoint.c): weights of the outputs to weights of what a program reads,
 /// which is the time, the states, and the inputs in their order; they are added to `bars`. False:
-/// an operation has no derivative that is known, or reads a past.
+/// an operation has no derivative that is known, or reads a history.
 bool model_program_adjoint(const ModelProgram* program, const ModelContext* context,
                            const double* read, const double* weights, double* bars);
 

@@ -66,7 +66,7 @@ static double foreign_value(const ModelForeign* foreign, double last, int order)
 
 double model_table_value(const ModelTable* table, double x, int order) {
   if (table->foreign) return foreign_value(table->foreign, x, order);
-  if (table->past) return model_past_value(table->past, x, order);
+  if (table->history) return model_history_value(table->history, x, order);
   if (table->count == 0) return 0.0 * x;
   if (table->count == 1) return order == 0 ? table->y[0] + 0.0 * x : 0.0;
   uint32_t i = find_segment(table, x);
@@ -121,7 +121,7 @@ static ModelInterval segment_enclose(const ModelTable* table, uint32_t i, ModelI
 ModelInterval model_table_enclose(const ModelTable* table, ModelInterval x, int order) {
   // nothing is known about it but values
   if (table->foreign) return (ModelInterval){-(double)INFINITY, (double)INFINITY};
-  if (table->past) return model_past_enclose(table->past, x, order);
+  if (table->history) return model_history_enclose(table->history, x, order);
   if (table->count == 0) return exact(0.0);
   if (table->count == 1) return exact(order == 0 ? table->y[0] : 0.0);
   uint32_t first = find_segment(table, x.lo);
@@ -135,7 +135,7 @@ ModelInterval model_table_enclose(const ModelTable* table, ModelInterval x, int 
 
 bool model_table_one_segment(const ModelTable* table, ModelInterval x) {
   if (table->foreign) return false;
-  if (table->past) return model_past_one_piece(table->past, x);
+  if (table->history) return model_history_one_piece(table->history, x);
   return table->count < 2 || find_segment(table, x.lo) == find_segment(table, x.hi);
 }
 

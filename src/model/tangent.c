@@ -85,11 +85,11 @@ static bool stands_still(const Tape* tape, uint32_t reg) {
   return true;
 }
 
-/// A past moves by itself too.
-static bool add_past(const Tape* tape, const ModelInstr* pc, double x, int order) {
-  if (!tape->count || !tape->seeds->past) return true;
+/// A history has a derivative of its own.
+static bool add_history(const Tape* tape, const ModelInstr* pc, double x, int order) {
+  if (!tape->count || !tape->seeds->history) return true;
   double* row = calloc(tape->count, sizeof *row);
-  bool good = row && tape->seeds->past(tape->seeds->user, pc->b, x, order, row);
+  bool good = row && tape->seeds->history(tape->seeds->user, pc->b, x, order, row);
   for (uint32_t k = 0; good && k < tape->count; k++)
     tape->d[(size_t)pc->dst * tape->count + k] += row[k];
   free(row);
@@ -102,7 +102,7 @@ static bool run_table(const Tape* tape, const ModelInstr* pc, int order) {
   double slope = order < 2 ? model_table_value(table, x, order + 1) : 0.0;
   combine(tape, pc->dst, slope, pc->a, 0.0, pc->a);
   tape->regs[pc->dst] = model_table_value(table, x, order);
-  return !table->past || add_past(tape, pc, x, order);
+  return !table->history || add_history(tape, pc, x, order);
 }
 
 static void run_select(const Tape* tape, const ModelInstr* pc) {

@@ -111,8 +111,8 @@ static uint32_t irregularity(const Roll* roll, const Region* region, uint32_t fi
   return count;
 }
 
-/// Let instances begin where they hang together least, and leave out those at both ends that are
-/// different from the rest: cells at a boundary read something else.
+/// Let instances begin where they depend on each other least, and leave out those at both ends that
+/// are different from the rest: cells at a boundary read something else.
 static Region refine(const Roll* roll, Region region) {
   if (region.count < REPEATS_MIN + 3) return region;
   Region best = region;

@@ -354,10 +354,10 @@ size_t num_lanes_room(const NumStepper* s);
 void num_lanes_run(const NumLane* lanes, uint32_t count, NumLanesRhs* rhs, void* user, double* room,
                    double* y);
 
-/// Trial along a straight line, x + (t_target - t) f, for the last hair before a point behind which
-/// the right-hand side has no values. `f`: the direction, or NULL for that of the right-hand side
-/// at the committed point; it is evaluated nowhere else. The error is said to be 0, and accepting
-/// the trial leaves the step control alone.
+/// Trial along a straight line, x + (t_target - t) f, for the last bit of the way to a point behind
+/// which the right-hand side has no values. `f`: the direction, or NULL for that of the right-hand
+/// side at the committed point; it is evaluated nowhere else. The error is said to be 0, and
+/// accepting the trial leaves the step control alone.
 SltStatus num_stepper_drift(NumStepper* s, double t_target, const double* f);
 
 /// The step that accept would put into control.h_next; the trial is pending.

@@ -41,11 +41,12 @@ typedef struct RowList {
   uint32_t rows;
 } RowList;
 
-/// For whom the past of a variable is differentiated: rows stand behind `offset` other directions.
-typedef struct PastSeeds {
+/// For whom the history of a variable is differentiated: rows stand behind `offset` other
+/// directions.
+typedef struct HistorySeeds {
   struct Sensitivity* s;
   uint32_t offset;
-} PastSeeds;
+} HistorySeeds;
 
 /// What the present instant has assigned so far.
 typedef struct Assigned {
@@ -83,9 +84,9 @@ struct Sensitivity {
   Collocation collocation;
   Stretch stretch;
   Room regs, x, rows, matrix, shifted;
-  RowList* past;     // by delays: pieces of the delayed variable's rows
+  RowList* history;  // by delays: pieces of the delayed variable's rows
   RowList instants;  // moving times that may arrive through a delay
-  PastSeeds past_seeds, past_behind;
+  HistorySeeds history_seeds, history_behind;
   ModelRandom* random;  // what the present term draws from; NULL: nothing
 };
 
@@ -168,16 +169,17 @@ void trail_interpolate(Sensitivity* s, const ModelMode* mode, const double* weig
 /// The row is asked for; the number of the mark.
 uint32_t trail_mark(Sensitivity* s, uint32_t reg);
 
-// ---- delays (past.c) ----------------------------------------------------------------------------
+// ---- delays (history.c)
+// ----------------------------------------------------------------------------
 
 /// Seeds of `width` directions without any rows yet; those of the parameters stand behind `offset`.
 ModelSeeds sensitivity_seeds(Sensitivity* s, uint32_t width, uint32_t offset);
-ModelPastFn sensitivity_past_row;
+ModelHistoryFn sensitivity_history_row;
 /// What was before the start, from the rows there.
-void sensitivity_past_start(Sensitivity* s);
+void sensitivity_history_start(Sensitivity* s);
 /// Keep the last stretch; ... and the time of the last instant.
-void sensitivity_past_keep(Sensitivity* s);
-void sensitivity_past_instant(Sensitivity* s);
+void sensitivity_history_keep(Sensitivity* s);
+void sensitivity_history_instant(Sensitivity* s);
 /// Row of the time at which a jump at `origin` arrives.
 bool sensitivity_arrival_row(Sensitivity* s, uint32_t delay, double origin, double* row);
 

@@ -369,7 +369,7 @@ static void begins(void* user) {
     memset(s->assigned.is, 0, s->model->env_count);
     keep_values(s, &s->before);
     copy_rows(s, &s->before, &s->after);
-    if (s->model->delay_count) sensitivity_past_start(s);
+    if (s->model->delay_count) sensitivity_history_start(s);
   } else {
     bool goes_on = s->open && s->after.t == eng_time(s->sim);
     keep_values(s, &s->before);
@@ -470,7 +470,7 @@ static void ends(void* user) {
       trail_add(s, trail_place(s, &s->after, place), 1.0, trail_time(s));
     }
   }
-  if (model->delay_count) sensitivity_past_instant(s);
+  if (model->delay_count) sensitivity_history_instant(s);
   s->open = true;
 }
 
@@ -646,7 +646,7 @@ static void each_block(Sensitivity* s, bool* good, bool back) {
       {(void**)&s->assigned.is, places, 1},
       {(void**)&s->assigned.place, s->assigned.capacity, sizeof(uint32_t)},
       {(void**)&s->assigned.rows, (size_t)s->assigned.capacity * s->count, sizeof(double)},
-      {(void**)&s->past, s->model->delay_count, sizeof *s->past},
+      {(void**)&s->history, s->model->delay_count, sizeof *s->history},
   };
   for (size_t i = 0; i < SLT_COUNT(blocks); i++) {
     if (!back) {
@@ -678,7 +678,7 @@ SltStatus sensitivity_create(EngSim* sim, const SensitivityParameter* parameters
   memcpy(s->parameters, parameters, count * sizeof *parameters);
   s->instants.rows = 1;
   for (uint32_t i = 0; i < s->model->delay_count; i++)
-    s->past[i].rows = SENSITIVITY_NODES + 1;
+    s->history[i].rows = SENSITIVITY_NODES + 1;
   sensitivity_collocation(&s->collocation);
   s->observer = (EngObserver){s, begins, evaluates, assigns, discards, ends};
   eng_observe(sim, &s->observer);
@@ -694,8 +694,8 @@ void sensitivity_free(Sensitivity* s) {
                   s->instants.room};
   for (size_t i = 0; i < SLT_COUNT(rooms); i++)
     give_room(&rooms[i]);
-  for (uint32_t i = 0; s->past && i < s->model->delay_count; i++)
-    give_room(&s->past[i].room);
+  for (uint32_t i = 0; s->history && i < s->model->delay_count; i++)
+    give_room(&s->history[i].room);
   each_block(s, NULL, true);
   trail_free(s);
   give(s, 1, sizeof *s);

@@ -12,7 +12,7 @@
 //   start.c        initial values that constraints determine
 //   variation.c    the variational equations along a stretch of motion
 //   project.c      what keeps the constraints of the states
-//   past.c         delayed variables
+//   history.c         delayed variables
 //   adjoint.c      the way back, from what was asked to all parameters
 //   linear.c       the equations of a mode to first order
 #ifndef SALTUS_SENSITIVITY_H

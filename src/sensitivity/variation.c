@@ -419,6 +419,6 @@ SltStatus sensitivity_stretch(Sensitivity* s, double until) {
   s->now.t = until;
   s->now.mode = mode;
   s->look.t = (double)NAN;
-  if (s->model->delay_count) sensitivity_past_keep(s);
+  if (s->model->delay_count) sensitivity_history_keep(s);
   return SLT_OK;
 }

@@ -100,7 +100,7 @@ typedef struct SymImplicit {
 /// that determine other quantities than their partners, in automata whose guards lead both ways.
 SymPartner* sym_partners(Sym* sym, Arena* out, Arena* scratch, const uint32_t* equations,
                          uint32_t count, const uint32_t* mode, bool all);
-/// Forget partners that stand alone: two of them must hang together, or one with something that is
+/// Forget partners that stand alone: two of them must be coupled, or one with something that is
 /// one too many (`redundant`, may be NULL), for the equations to lack rank. False: none is left.
 bool sym_partners_meet(Arena* scratch, const SymIncidence* joined, const int* row_of_column,
                        const uint8_t* redundant, SymPartner* partners);

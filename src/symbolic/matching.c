@@ -214,7 +214,7 @@ static int first_of(const uint8_t* has, int count) {
   return -1;
 }
 
-/// Keep what hangs together with the first row (or, without rows, the first column).
+/// Keep what is connected to the first row (or, without rows, the first column).
 static void keep_component(Region* region, Arena* scratch) {
   const SymIncidence* incidence = region->incidence;
   uint8_t* kept_row = ARENA_ARRAY(scratch, uint8_t, (size_t)incidence->row_count);

@@ -285,7 +285,7 @@ static bool has_elements(const Analysis* a) {
   return false;
 }
 
-/// Partners of the equations, where some of them hang together: NULL for most modes.
+/// Partners of the equations, where some of them are coupled: NULL for most modes.
 static SymPartner* find_partners(Analysis* a, uint32_t count, const uint32_t* mode) {
   const Diag* failure = a->mode->failure;
   bool over = failure && failure->code == DIAG_E0520;

@@ -3,7 +3,7 @@
 // Equations that stand in for each other in the states of an automaton: v = 0 while a diode
 // conducts, i = 0 while it does not. In a mode whose equations say some things twice and leave
 // others open, these are what a small part of the other one is added to (model/solve_relax.c), and
-// that says which equations and unknowns hang together.
+// that says which equations and unknowns are coupled.
 #include "symbolic/internal.h"
 
 #include <limits.h>

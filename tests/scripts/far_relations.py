@@ -26,7 +26,7 @@ for i = 1:N {
 experiment { end = 4; out = x_1, x_77, x_300; }
 """
 
-# switches back and forth, relations of two states, products, a limit that hangs on time
+# switches back and forth, relations of two states, products, a limit that depends on time
 MIXED = """const N = 300;
 x_0 = 0;
 for i = 1:N {

@@ -57,7 +57,7 @@ def test_touching_zero(folder):
 
 
 def test_indicators_over_time(folder):
-    """Indicators that hang on time alone, with nothing beside them that would keep steps short."""
+    """Indicators of time alone, with nothing beside them that would keep steps short."""
     Path(folder, "wave.lisma").write_text("y = sin(time); n(t0) = 0; state a [y > 0.5] { set n = n + 1; } from init, b;\n"
                                           "state b [y < 0.5] {} from a; experiment { end = 7; }")
     saltus("export", Path(folder, "wave.lisma"), "--kind", "me", "-o", Path(folder, "wave.fmu"))

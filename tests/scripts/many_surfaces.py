@@ -24,12 +24,12 @@ MODELS = {
     "alone": blocks(12, PULL + " - 1.5*sign(v_[i])"),
     # all at once, always
     "together": blocks(8, "3*sin(2*time) - 4*x_[i] - sign(v_[i])"),
-    # other derivatives hang on the surface, too
+    # other derivatives depend on the surface, too
     "wear": blocks(10, PULL + " - 1.5*sign(v_[i]) + 0.1*w_[i]",
                    "for i = 1:10 { w_[i]' = 0.3*sign(v_[i]) - w_[i];  w_[i](t0) = 0; }\n"),
     # what friction holds changes with time: both sides are run
     "normal force": blocks(10, PULL + " - (1.5 + 0.2*cos(time))*sign(v_[i])"),
-    # a quantity that hangs on more switches than are listed
+    # a quantity that depends on more switches than are listed
     "sum": blocks(12, PULL + " + F_[i]",
                   "for i = 1:12 { F_[i] = -1.5*sign(v_[i]); }\ntotal = "
                   + " + ".join(f"F_{i}" for i in range(1, 13)) + ";\n"),

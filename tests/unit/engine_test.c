@@ -549,8 +549,8 @@ TEST(each_mode_begins_with_its_own_step_size) {
   CHECK(s.rejected <= 10, "rejected trials");
 }
 
-/// A relation that is linear in time ends the step at its crossing where the guard hangs on it, and
-/// only there.
+/// A relation that is linear in time ends the step at its crossing where the guard depends on it,
+/// and only there.
 TEST(times_that_nobody_waits_for_end_no_step) {
   static const char text[] = "x' = 1; x(t0) = 0; hit(t0) = 0; y' = cos(time / 100); y(t0) = 0;\n"
                              "state on [y >= %s] and [time >= %s] { set hit = time; } from init;\n";

@@ -288,12 +288,12 @@ TEST(tables_contain_their_values_and_slopes) {
                          {0.5, 1.25, {2.0, -1.0, 3.0, 8.0, 0.25}, 4, 1},
                          {1.25, 3.0, {0.25, 7.0}, 1, 1},
                          {3.0, 5.5, {7.0, 3.0, 1.0, -2.0, 4.0, 1e3, -1e3, 7.5}, 7, 1}};
-  ModelPast past = {pieces, 0, 4};
+  ModelHistory history = {pieces, 0, 4};
   ModelTable tables[] = {{x, y, NULL, 5, NULL, NULL},
                          {x, y, slope, 5, NULL, NULL},
                          {x, y, NULL, 1, NULL, NULL},
                          {x, y, slope, 2, NULL, NULL},
-                         {.past = &past}};
+                         {.history = &history}};
   uint64_t seed = 3;
   for (int k = 0; k < 20000; k++) {
     const ModelTable* table = &tables[k % 5];

@@ -312,7 +312,7 @@ TEST(equations_of_one_operation_become_loops) {
   }
 }
 
-/// What hangs on its predecessor in full must stay in order.
+/// What depends on its predecessor in full must stay in order.
 TEST(a_recursion_is_no_loop) {
   Fixture f;
   begin(&f, 8);

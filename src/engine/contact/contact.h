@@ -4,7 +4,7 @@
 // its automaton where it was; its gap is the relation of its guard whose rate those speeds are. At
 // rest the gap is held closed by a reaction lambda >= 0 along the direction d of the resets,
 //     x' = f + sum_k lambda_k d_k,   gap_i'' = 0 for all closed contacts i,
-// any number of them at once; whatever hangs together is solved for together.
+// any number of them at once; coupled ones are solved together.
 #ifndef SALTUS_ENGINE_CONTACT_CONTACT_H
 #define SALTUS_ENGINE_CONTACT_CONTACT_H
 

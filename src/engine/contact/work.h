@@ -29,7 +29,7 @@ typedef struct Row {
   uint32_t reading_begin, reading_end;  // what its resets read
   bool reads_computed;
   bool jumps;         // its resets may
-  uint32_t group;     // contacts that hang together have the same
+  uint32_t group;     // coupled contacts have the same
   bool carries;       // its reaction is solved for; otherwise it is 0
   double g, gdot;     // of its gap
   double idle, flow;  // its acceleration: by time alone, along the flow

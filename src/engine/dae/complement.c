@@ -21,11 +21,11 @@
 #define TIME_PLACES 4096  // rounding errors of the time of an event
 
 /// Where an automaton stands, and the relation that leads on from there.
-typedef struct Way {
+typedef struct Toggle {
   uint32_t to;    // the state it leads to
   uint32_t atom;  // MODEL_NONE: there is not one relation alone
   bool falls;     // it leads on by becoming false
-} Way;
+} Toggle;
 
 /// What relations are compared with: what they change by when all that they read changes by as much
 /// as it is.
@@ -75,44 +75,43 @@ static bool only_sets_flags(const EngSim* sim, const ModelState* state) {
 }
 
 /// How an automaton leaves a state, if it does so by one relation and does nothing else.
-static Way way_on(const EngSim* sim, uint32_t automaton, uint32_t from) {
+static Toggle toggle_from(const EngSim* sim, uint32_t automaton, uint32_t from) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
-  Way way = {.to = 1 - from, .atom = MODEL_NONE};
+  Toggle toggle = {.to = 1 - from, .atom = MODEL_NONE};
   if (a->kind == MODEL_AUTOMATON_SWITCH) {
     bool falls = false;
-    if (!a->condition || !is_single(a->condition, &way.atom, &falls)) return way;
-    way.falls = (from == 1) != falls;
-    return way;
+    if (!a->condition || !is_single(a->condition, &toggle.atom, &falls)) return toggle;
+    toggle.falls = (from == 1) != falls;
+    return toggle;
   }
   const ModelState* state = &a->states[from];
-  if (state->outgoing_count != 1) return way;
+  if (state->outgoing_count != 1) return toggle;
   const ModelTransition* t = &sim->model->transitions[state->outgoing[0]];
   const ModelState* entered = &a->states[t->to];
   if (t->to == from || t->zeno || t->action_count || !only_sets_flags(sim, entered) ||
-      entered->written->stops || !is_single(&t->guard, &way.atom, &way.falls)) {
-    return (Way){.atom = MODEL_NONE};
+      entered->written->stops || !is_single(&t->guard, &toggle.atom, &toggle.falls)) {
+    return (Toggle){.atom = MODEL_NONE};
   }
-  way.to = t->to;
-  return way;
+  toggle.to = t->to;
+  return toggle;
 }
 
-static Way present_way(const EngSim* sim, uint32_t automaton) {
-  return way_on(sim, automaton, sim->state[automaton]);
+static Toggle present_toggle(const EngSim* sim, uint32_t automaton) {
+  return toggle_from(sim, automaton, sim->state[automaton]);
 }
 
 /// Whether an automaton goes back and forth between two states from now on; it may begin in a
 /// third.
 static bool alternates(const EngSim* sim, uint32_t automaton) {
-  Way first = present_way(sim, automaton);
+  Toggle first = present_toggle(sim, automaton);
   if (first.atom == MODEL_NONE) return false;
-  Way second = way_on(sim, automaton, first.to);
+  Toggle second = toggle_from(sim, automaton, first.to);
   if (second.atom == MODEL_NONE) return false;
-  Way third = way_on(sim, automaton, second.to);
+  Toggle third = toggle_from(sim, automaton, second.to);
   return third.atom != MODEL_NONE && third.to == first.to;
 }
 
-/// Whether a relation reads something that equations compute: it hangs on the states of others
-/// then.
+/// Whether a relation reads something that equations compute, and so depends on other states.
 static bool reads_computed(const EngSim* sim, uint32_t id) {
   const ModelAtom* atom = &sim->model->atoms[id];
   for (uint32_t k = 0; k < atom->read_count; k++) {
@@ -134,8 +133,9 @@ void dae_release_complementary(EngSim* sim) {
 static bool takes_part(const EngSim* sim, uint32_t automaton) {
   if (!eng_automaton_active(sim, automaton) || eng_dwells(sim, automaton)) return false;
   if (!alternates(sim, automaton)) return false;
-  Way way = present_way(sim, automaton);
-  return reads_computed(sim, way.atom) || reads_computed(sim, way_on(sim, automaton, way.to).atom);
+  Toggle on = present_toggle(sim, automaton);
+  return reads_computed(sim, on.atom) ||
+         reads_computed(sim, toggle_from(sim, automaton, on.to).atom);
 }
 
 static SltStatus begin(EngSim* sim, Search* search) {
@@ -258,7 +258,7 @@ static void measure_relations(Search* s) {
 
 /// The relation by which an automaton leaves its state; NULL where nobody computes it.
 static const Measure* measure_of(const Search* s, uint32_t k) {
-  uint32_t index = s->index_of[present_way(s->sim, s->automata[k]).atom];
+  uint32_t index = s->index_of[present_toggle(s->sim, s->automata[k]).atom];
   return index ? &s->measures[index - 1] : NULL;
 }
 
@@ -294,9 +294,9 @@ static void read_relations(Search* s) {
     s->index_of[mode->atoms[i]] = i + 1;
   }
   for (uint32_t k = 0; k < s->count; k++) {
-    Way way = present_way(sim, s->automata[k]);
-    uint32_t index = s->index_of[way.atom];
-    double sign = way.falls ? -1.0 : 1.0;
+    Toggle toggle = present_toggle(sim, s->automata[k]);
+    uint32_t index = s->index_of[toggle.atom];
+    double sign = toggle.falls ? -1.0 : 1.0;
     s->g[k] = index ? sign * sim->detect.g[index - 1] : 0.0;
     s->rate[k] = index ? sign * sim->detect.gdot[index - 1] : 0.0;
     if (!isfinite(s->g[k])) s->g[k] = 0.0;
@@ -324,11 +324,11 @@ static SltStatus evaluate(Search* s) {
 
 /// Where the combination was entered with impulses, these decide before anything that is finite.
 static bool by_impulse(const Search* s, uint32_t k, bool otherwise) {
-  Way way = present_way(s->sim, s->automata[k]);
-  uint32_t index = s->index_of[way.atom];
+  Toggle toggle = present_toggle(s->sim, s->automata[k]);
+  uint32_t index = s->index_of[toggle.atom];
   bool truth = false;
   if (!index || !eng_impulse_truth_slow(s->sim, index - 1, &truth)) return otherwise;
-  return truth != way.falls;
+  return truth != toggle.falls;
 }
 
 /// Mark who is against its relation; returns how many.
@@ -350,12 +350,12 @@ static uint32_t find_violations(const Search* s, uint8_t* violates) {
 static void hold_truths(Search* s) {
   EngSim* sim = s->sim;
   for (uint32_t k = 0; k < s->count; k++) {
-    Way way = present_way(sim, s->automata[k]);
-    EngAtom* atom = &sim->atoms[way.atom];
-    atom->truth = way.falls;
+    Toggle toggle = present_toggle(sim, s->automata[k]);
+    EngAtom* atom = &sim->atoms[toggle.atom];
+    atom->truth = toggle.falls;
     atom->marks.held = true;
     atom->held_changes = (uint32_t)sim->core.changes;
-    sim->env[sim->model->atoms[way.atom].env] = atom->truth ? 1.0 : 0.0;
+    sim->env[sim->model->atoms[toggle.atom].env] = atom->truth ? 1.0 : 0.0;
   }
 }
 
@@ -394,7 +394,7 @@ SltStatus eng_dae_complement(EngSim* sim, bool* found) {
     }
     for (uint32_t k = 0; k < s.count; k++) {
       if (!violates[k]) continue;
-      events_set_state(sim, s.automata[k], present_way(sim, s.automata[k]).to);
+      events_set_state(sim, s.automata[k], present_toggle(sim, s.automata[k]).to);
       if (patience == 0) break;
     }
   }
@@ -430,9 +430,9 @@ void eng_dae_end_instant(EngSim* sim) {
   eng_evaluate_g(sim, sim->core.t, true);
   read_relations(&s);
   for (uint32_t k = 0; k < s.count; k++) {
-    Way way = present_way(sim, s.automata[k]);
-    EngAtom* atom = &sim->atoms[way.atom];
-    uint32_t index = s.index_of[way.atom];
+    Toggle toggle = present_toggle(sim, s.automata[k]);
+    EngAtom* atom = &sim->atoms[toggle.atom];
+    uint32_t index = s.index_of[toggle.atom];
     if (index && fabs(s.g[k]) <= s.zero[k]) {
       // what counts as the boundary here has to be left before it is reached again
       atom->zone = fmax(atom->zone, s.zero[k]);

@@ -21,7 +21,7 @@ typedef struct EngDaeConstant {
 #define ENG_IMPULSE_MIN 1e-12  // of the scale of what jumps: smaller impulses are rounding
 #define ENG_DAE_PIECES  24     // of a step in which relations without enclosures are looked at
 
-/// Relations at a point of the trial: blocks that all of them hang on are solved once.
+/// Relations at a point of the trial: blocks that all of them depend on are solved once.
 typedef struct EngDaePoint {
   uint64_t stamp;
   double t;

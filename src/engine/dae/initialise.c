@@ -3,8 +3,8 @@
 // Values that fulfil all equations of a mode at once: at the start of a run, where the entered
 // state gives guesses, and where what is solved for cannot be found from the last values.
 //
-// Quantities are released in the order of Mobility, the later ones only where equations that hang
-// together with them cannot be fulfilled otherwise. Each stage tries Gauss-Newton steps with
+// Quantities are released in the order of Mobility, the later ones only where equations that are
+// coupled to them cannot be fulfilled otherwise. Each stage tries Gauss-Newton steps with
 // damping, then the same beside points where equations say nothing (zeros), then a homotopy that
 // takes the residuals of the first values away little by little, then a few other beginnings. What
 // was found is accepted by its residuals, never by the size of a step.
@@ -139,7 +139,7 @@ static void release_tops(Settle* s) {
     s->moves[j] = s->mobility[j] == MOVE_TOP;
 }
 
-/// Release quantities up to a mobility that hang together with equations that do not hold. False
+/// Release quantities up to a mobility that are coupled to equations that do not hold. False
 /// when there are no more of them.
 static bool release(Settle* s, Mobility limit, double tolerance) {
   const ModelImplicit* im = s->im;

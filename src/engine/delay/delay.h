@@ -9,7 +9,7 @@
 /// What a variable was, as far as it is read with a delay (history.c). The pieces that count are
 /// those from `begin` to `end`.
 typedef struct EngDelay {
-  ModelPast view;  // those that may be read now
+  ModelHistory view;  // those that may be read now
   ModelPiece* pieces;
   uint32_t begin, end, capacity;
   uint32_t next_jump, next_break;  // pieces whose begin has not arrived yet; UINT32_MAX for none
@@ -46,13 +46,13 @@ void eng_history_instant_slow(EngSim* sim, bool changed);
 /// When the next jump arrives, and the latest end of the next step.
 double eng_history_next_jump_slow(const EngSim* sim);
 double eng_history_limit_slow(const EngSim* sim);
-/// How much of the trial can stand: 1, or less where it reads more of a past with a lag that varies
-/// than there was. `trials`: how often it was asked for this step.
+/// How much of the trial can stand: 1, or less where it reads more of a history with a lag that
+/// varies than there was. `trials`: how often it was asked for this step.
 double eng_history_usable_slow(EngSim* sim, uint32_t trials);
 /// A step has come to its end: what arrives without an instant has arrived.
 void eng_history_pass_slow(EngSim* sim, double t);
 /// A jump that is held back until t: by which delay, and where it was; false: there is none.
-bool eng_history_arrives(const EngSim* sim, double t, uint32_t* delay, double* origin);
+bool eng_history_arrives(const EngSim* sim, double t, uint32_t* which, double* origin);
 /// In an instant: what arrives is read from now on. False: nothing does. `jumped`: a value jumps.
 bool eng_history_break_slow(EngSim* sim, double t, bool* jumped);
 size_t eng_history_snapshot_size(const EngSim* sim);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The past of variables that are read with a delay.
+// The history of variables that are read with a delay.
 //
 // As time passes the end of a segment its motion is kept: of a state the polynomial of the dense
 // output, of a computed value a polynomial through samples, cut finer until it fits within the
-// tolerance. Equations read it through tables that belong to the run (model/past.c).
+// tolerance. Equations read it through tables that belong to the run (model/history.c).
 //
 // Where a variable or one of its derivatives jumps at t_k, what is read jumps at t_k + T. Each
 // piece knows the level of the jump at its begin: 0 the value, 1 the slope, and so on. Steps end at
@@ -28,7 +28,7 @@
 #include <string.h>
 
 #define DELAY_MIN      1e-12  // of the time, or of the experiment: shorter steps would never end
-#define PAST_NONE      UINT32_MAX
+#define HISTORY_NONE   UINT32_MAX
 #define LEVEL_EVENT    1u  // levels up to this one arrive as instants
 #define LEVEL_LAST     5u  // ... and up to this one steps end there
 #define LEVEL_SMOOTH   (LEVEL_LAST + 1u)
@@ -64,7 +64,7 @@ SltStatus eng_history_create(EngSim* sim) {
   memcpy(sim->history.own_tables, model->tables,
          model->table_count * sizeof *sim->history.own_tables);
   for (uint32_t i = 0; i < model->delay_count; i++) {
-    sim->history.own_tables[model->delays[i].table].past = &sim->history.delays[i].view;
+    sim->history.own_tables[model->delays[i].table].history = &sim->history.delays[i].view;
   }
   sim->history.tables = sim->history.own_tables;
   return SLT_OK;
@@ -73,47 +73,47 @@ SltStatus eng_history_create(EngSim* sim) {
 // ---- pieces -------------------------------------------------------------------------------------
 
 /// What may be looked at, after pieces were added or have moved.
-static void refresh_view(EngDelay* past) {
-  bool held_back = past->next_jump != PAST_NONE && !past->varies;
-  past->view.pieces = past->pieces;
-  past->view.end = held_back ? past->next_jump : past->end;
+static void refresh_view(EngDelay* delay) {
+  bool held_back = delay->next_jump != HISTORY_NONE && !delay->varies;
+  delay->view.pieces = delay->pieces;
+  delay->view.end = held_back ? delay->next_jump : delay->end;
 }
 
 /// Places as they are once the pieces that count lie at the front.
-static void count_from_begin(EngDelay* past) {
-  uint32_t by = past->begin;
-  past->begin = 0;
-  past->end -= by;
-  past->view.begin -= by;
-  past->view.end -= by;
-  if (past->next_jump != PAST_NONE) past->next_jump -= by;
-  if (past->next_break != PAST_NONE) past->next_break -= by;
+static void count_from_begin(EngDelay* delay) {
+  uint32_t by = delay->begin;
+  delay->begin = 0;
+  delay->end -= by;
+  delay->view.begin -= by;
+  delay->view.end -= by;
+  if (delay->next_jump != HISTORY_NONE) delay->next_jump -= by;
+  if (delay->next_break != HISTORY_NONE) delay->next_break -= by;
 }
 
 /// Room for one more piece at the end: by moving those that count to the front, or by growing.
-static SltStatus make_piece(EngSim* sim, EngDelay* past, ModelPiece** out) {
-  if (past->end == past->capacity && past->begin > past->capacity / 2) {
-    memmove(past->pieces, past->pieces + past->begin,
-            (past->end - past->begin) * sizeof *past->pieces);
-    count_from_begin(past);
+static SltStatus make_piece(EngSim* sim, EngDelay* delay, ModelPiece** out) {
+  if (delay->end == delay->capacity && delay->begin > delay->capacity / 2) {
+    memmove(delay->pieces, delay->pieces + delay->begin,
+            (delay->end - delay->begin) * sizeof *delay->pieces);
+    count_from_begin(delay);
   }
-  if (past->end == past->capacity) {
-    uint32_t wanted = past->capacity ? 2 * past->capacity : PIECES_FIRST;
-    if (wanted > PAST_NONE / 2) return SLT_ERR_NOMEM;
-    SLT_TRY(ENG_GROW(sim, past->pieces, wanted));
-    past->capacity = wanted;
+  if (delay->end == delay->capacity) {
+    uint32_t wanted = delay->capacity ? 2 * delay->capacity : PIECES_FIRST;
+    if (wanted > HISTORY_NONE / 2) return SLT_ERR_NOMEM;
+    SLT_TRY(ENG_GROW(sim, delay->pieces, wanted));
+    delay->capacity = wanted;
   }
-  *out = &past->pieces[past->end++];
-  refresh_view(past);
+  *out = &delay->pieces[delay->end++];
+  refresh_view(delay);
   return SLT_OK;
 }
 
-/// The first piece from `from` on with a jump of at most `level`; PAST_NONE for none.
-static uint32_t find_level(const EngDelay* past, uint32_t from, uint32_t level) {
-  for (uint32_t i = from; i < past->end; i++) {
-    if (past->pieces[i].level <= level) return i;
+/// The first piece from `from` on with a jump of at most `level`; HISTORY_NONE for none.
+static uint32_t find_level(const EngDelay* delay, uint32_t from, uint32_t level) {
+  for (uint32_t i = from; i < delay->end; i++) {
+    if (delay->pieces[i].level <= level) return i;
   }
-  return PAST_NONE;
+  return HISTORY_NONE;
 }
 
 static double size_of(const ModelPiece* piece) {
@@ -160,27 +160,27 @@ static uint32_t level_between(const ModelPiece* left, const ModelPiece* right, u
 }
 
 /// Forget what nothing will ask for any more; one piece too many is kept.
-static void forget(EngDelay* past, double t) {
-  while (past->begin + 2 < past->end && past->pieces[past->begin + 1].t1 < t - past->delay) {
-    past->begin++;
+static void forget(EngDelay* delay, double t) {
+  while (delay->begin + 2 < delay->end && delay->pieces[delay->begin + 1].t1 < t - delay->delay) {
+    delay->begin++;
   }
-  if (past->view.begin < past->begin) past->view.begin = past->begin;
+  if (delay->view.begin < delay->begin) delay->view.begin = delay->begin;
 }
 
-static SltStatus add_piece(EngSim* sim, EngDelay* past, const ModelPiece* piece) {
+static SltStatus add_piece(EngSim* sim, EngDelay* delay, const ModelPiece* piece) {
   ModelPiece* room = NULL;
-  SLT_TRY(make_piece(sim, past, &room));
+  SLT_TRY(make_piece(sim, delay, &room));
   *room = *piece;
-  uint32_t index = past->end - 1;
+  uint32_t index = delay->end - 1;
   room->level = LEVEL_SMOOTH;
-  if (index > past->begin) {
-    double floor = noise_of(sim, (uint32_t)(past - sim->history.delays));
-    room->level = level_between(room - 1, room, past->mark, floor);
+  if (index > delay->begin) {
+    double floor = noise_of(sim, (uint32_t)(delay - sim->history.delays));
+    room->level = level_between(room - 1, room, delay->mark, floor);
   }
-  past->mark = PAST_NONE;
-  if (room->level <= LEVEL_LAST && past->next_break == PAST_NONE) past->next_break = index;
-  if (room->level <= LEVEL_EVENT && past->next_jump == PAST_NONE) past->next_jump = index;
-  refresh_view(past);
+  delay->mark = HISTORY_NONE;
+  if (room->level <= LEVEL_LAST && delay->next_break == HISTORY_NONE) delay->next_break = index;
+  if (room->level <= LEVEL_EVENT && delay->next_jump == HISTORY_NONE) delay->next_jump = index;
+  refresh_view(delay);
   return SLT_OK;
 }
 
@@ -195,21 +195,21 @@ static double shortest_lag(const EngSim* sim, double t) {
 SltStatus eng_history_start(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     const ModelDelay* model = &sim->model->delays[i];
-    EngDelay* past = &sim->history.delays[i];
-    past->delay = eng_eval(sim, &model->time);
-    if (!(past->delay > 0.0) || !isfinite(past->delay) ||
-        !(sim->core.t + past->delay > sim->core.t)) {
+    EngDelay* delay = &sim->history.delays[i];
+    delay->delay = eng_eval(sim, &model->time);
+    if (!(delay->delay > 0.0) || !isfinite(delay->delay) ||
+        !(sim->core.t + delay->delay > sim->core.t)) {
       eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0812, &model->span,
                "the time of %.*s is %s; it must be greater than 0", STR_ARGS(model->text),
-               eng_number(past->delay).text);
+               eng_number(delay->delay).text);
       return sim->error.status;
     }
     // no step is longer than the delay
     double shortest = shortest_lag(sim, sim->core.t);
-    if (past->delay < shortest) {
+    if (delay->delay < shortest) {
       return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0812, &model->span,
                       "the time of %.*s is %s; it must be at least %s", STR_ARGS(model->text),
-                      eng_number(past->delay).text, eng_number(shortest).text);
+                      eng_number(delay->delay).text, eng_number(shortest).text);
     }
     double before =
         model->before ? eng_eval(sim, model->before) : sim->env[sim->model->vars[model->var].env];
@@ -218,16 +218,16 @@ SltStatus eng_history_start(EngSim* sim) {
                       "the value of %.*s before the start is not a finite number",
                       STR_ARGS(model->text));
     }
-    past->begin = past->end = past->view.begin = 0;
-    past->next_jump = past->next_break = past->mark = PAST_NONE;
-    past->varies = model->lag != MODEL_NONE;
-    past->lag = past->delay;
-    past->slope = 0.0;
-    ModelPiece first = {.t0 = sim->core.t - past->delay, .t1 = sim->core.t, .c = {before}};
-    SLT_TRY(add_piece(sim, past, &first));
-    past->mark = 1;
-    past->t = sim->core.t;
-    if (!past->varies) sim->history.shortest = fmin(sim->history.shortest, past->delay);
+    delay->begin = delay->end = delay->view.begin = 0;
+    delay->next_jump = delay->next_break = delay->mark = HISTORY_NONE;
+    delay->varies = model->lag != MODEL_NONE;
+    delay->lag = delay->delay;
+    delay->slope = 0.0;
+    ModelPiece first = {.t0 = sim->core.t - delay->delay, .t1 = sim->core.t, .c = {before}};
+    SLT_TRY(add_piece(sim, delay, &first));
+    delay->mark = 1;
+    delay->t = sim->core.t;
+    if (!delay->varies) sim->history.shortest = fmin(sim->history.shortest, delay->delay);
   }
   return SLT_OK;
 }
@@ -295,10 +295,10 @@ static void fit(const double* y, ModelPiece* piece) {
 static bool fits(EngSim* sim, uint32_t delay, const ModelPiece* piece, const double* y) {
   const ModelVar* var = &sim->model->vars[sim->model->delays[delay].var];
   double allowed = FIT_SHARE * eng_weight(sim, var->env, size_of(piece));
-  ModelPast one = {piece, 0, 1};
+  ModelHistory one = {piece, 0, 1};
   double h = piece->t1 - piece->t0;
-  double first = model_past_value(&one, piece->t0 + 0.125 * h, 0);
-  double last = model_past_value(&one, piece->t0 + 0.875 * h, 0);
+  double first = model_history_value(&one, piece->t0 + 0.125 * h, 0);
+  double last = model_history_value(&one, piece->t0 + 0.875 * h, 0);
   return fabs(first - y[FIT_NODES]) <= allowed && fabs(last - y[FIT_NODES + 1]) <= allowed;
 }
 
@@ -340,46 +340,46 @@ static SltStatus append_computed(EngSim* sim, double from, double to, uint32_t d
 // ---- lags that vary -----------------------------------------------------------------------------
 
 /// The time that is read at the end of what is known.
-static double read_time(const EngDelay* past) {
-  return past->t - past->lag;
+static double read_time(const EngDelay* delay) {
+  return delay->t - delay->lag;
 }
 
 /// What counts as having arrived.
-static double reach(const EngDelay* past) {
-  return REACH_ULPS * DBL_EPSILON * fmax(fabs(past->t), past->delay);
+static double reach(const EngDelay* delay) {
+  return REACH_ULPS * DBL_EPSILON * fmax(fabs(delay->t), delay->delay);
 }
 
 /// The first piece with a jump of at most `level` that begins later than what is read now.
-static uint32_t find_ahead(const EngDelay* past, uint32_t level) {
-  uint32_t low = past->begin;
-  uint32_t high = past->end;
-  double t = read_time(past);
+static uint32_t find_ahead(const EngDelay* delay, uint32_t level) {
+  uint32_t low = delay->begin;
+  uint32_t high = delay->end;
+  double t = read_time(delay);
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (past->pieces[middle].t0 > t) {
+    if (delay->pieces[middle].t0 > t) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
-  return find_level(past, low, level);
+  return find_level(delay, low, level);
 }
 
 /// Look for what comes next anew: the lag has changed.
-static void aim(EngDelay* past) {
-  if (!past->varies) return;
-  past->view.begin = past->begin;
-  past->next_break = find_ahead(past, LEVEL_LAST);
-  past->next_jump = find_ahead(past, LEVEL_EVENT);
-  refresh_view(past);
+static void aim(EngDelay* delay) {
+  if (!delay->varies) return;
+  delay->view.begin = delay->begin;
+  delay->next_break = find_ahead(delay, LEVEL_LAST);
+  delay->next_jump = find_ahead(delay, LEVEL_EVENT);
+  refresh_view(delay);
 }
 
 static double lag_of(const EngSim* sim, uint32_t delay) {
   return sim->env[sim->model->vars[sim->model->delays[delay].lag].env];
 }
 
-static double longest_lag(const EngDelay* past) {
-  return past->delay * (1.0 + REACH_ULPS * DBL_EPSILON);
+static double longest_lag(const EngDelay* delay) {
+  return delay->delay * (1.0 + REACH_ULPS * DBL_EPSILON);
 }
 
 static SltStatus check_lag(EngSim* sim, uint32_t delay, double t) {
@@ -400,13 +400,13 @@ static SltStatus check_lag(EngSim* sim, uint32_t delay, double t) {
 static SltStatus follow_lags(EngSim* sim, double from, double t) {
   bool sampled = false;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    EngDelay* past = &sim->history.delays[i];
-    if (!past->varies) continue;
+    EngDelay* delay = &sim->history.delays[i];
+    if (!delay->varies) continue;
     if (!sampled) eng_sample(sim, t);
     sampled = true;
     SLT_TRY(check_lag(sim, i, t));
-    past->slope = (lag_of(sim, i) - past->lag) / (t - from);
-    past->lag = lag_of(sim, i);
+    delay->slope = (lag_of(sim, i) - delay->lag) / (t - from);
+    delay->lag = lag_of(sim, i);
   }
   if (sampled) sim->values.sampled = false;
   return SLT_OK;
@@ -415,24 +415,24 @@ static SltStatus follow_lags(EngSim* sim, double from, double t) {
 /// Lags after an instant, which may have changed them.
 static void renew_lags(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    EngDelay* past = &sim->history.delays[i];
-    if (!past->varies) continue;
-    past->lag = lag_of(sim, i);
-    aim(past);
+    EngDelay* delay = &sim->history.delays[i];
+    if (!delay->varies) continue;
+    delay->lag = lag_of(sim, i);
+    aim(delay);
   }
 }
 
 /// How much of a step of length h can stand, with the lag at its end: all of it, or the share where
 /// it would read what has just been made, or just not the next jump.
-static double usable_share(const EngDelay* past, double h, double lag) {
-  double begin = read_time(past);
-  double end = past->t + h - lag;
+static double usable_share(const EngDelay* delay, double h, double lag) {
+  double begin = read_time(delay);
+  double end = delay->t + h - lag;
   double share = 1.0;
-  if (lag > longest_lag(past) && h > LAG_SLACK * past->delay) share = 0.5;
-  if (end > past->t + reach(past)) share = LAG_SHARE * (past->t - begin) / (end - begin);
-  if (past->next_break == PAST_NONE) return share;
-  double jump = past->pieces[past->next_break].t0;
-  if (end >= jump) share = fmin(share, (jump - 0.5 * reach(past) - begin) / (end - begin));
+  if (lag > longest_lag(delay) && h > LAG_SLACK * delay->delay) share = 0.5;
+  if (end > delay->t + reach(delay)) share = LAG_SHARE * (delay->t - begin) / (end - begin);
+  if (delay->next_break == HISTORY_NONE) return share;
+  double jump = delay->pieces[delay->next_break].t0;
+  if (end >= jump) share = fmin(share, (jump - 0.5 * reach(delay) - begin) / (end - begin));
   return share;
 }
 
@@ -460,16 +460,16 @@ SltStatus eng_history_append_slow(EngSim* sim, double t) {
   SLT_TRY(follow_lags(sim, from, t));
   bool computed = false;
   for (uint32_t i = 0; i < model->delay_count; i++) {
-    EngDelay* past = &sim->history.delays[i];
-    forget(past, sim->stepper->trial.t0);
-    past->t = t;
+    EngDelay* delay = &sim->history.delays[i];
+    forget(delay, sim->stepper->trial.t0);
+    delay->t = t;
     if (is_computed(sim, &model->delays[i])) {
       computed = true;
       continue;
     }
     ModelPiece piece = known_piece(sim, &model->delays[i], from, t);
     if (model->delays[i].linear && piece.degree > 0) straighten(&piece);
-    SLT_TRY(add_piece(sim, past, &piece));
+    SLT_TRY(add_piece(sim, delay, &piece));
   }
   SltStatus status = computed ? append_computed(sim, from, t, 0) : SLT_OK;
   if (computed) sim->values.sampled = false;
@@ -493,40 +493,40 @@ void eng_history_instant_slow(EngSim* sim, bool changed) {
 // ---- what arrives -------------------------------------------------------------------------------
 
 /// When the begin of a piece arrives: foreseen, where the lag varies.
-static double arrival(const EngDelay* past, uint32_t piece) {
-  if (piece == PAST_NONE) return (double)INFINITY;
-  if (!past->varies) return past->pieces[piece].t0 + past->delay;
-  double left = past->pieces[piece].t0 - read_time(past);
-  if (left <= reach(past)) return past->t;
-  return past->slope < LAG_SLOPE ? past->t + left / (1.0 - past->slope) : (double)INFINITY;
+static double arrival(const EngDelay* delay, uint32_t piece) {
+  if (piece == HISTORY_NONE) return (double)INFINITY;
+  if (!delay->varies) return delay->pieces[piece].t0 + delay->delay;
+  double left = delay->pieces[piece].t0 - read_time(delay);
+  if (left <= reach(delay)) return delay->t;
+  return delay->slope < LAG_SLOPE ? delay->t + left / (1.0 - delay->slope) : (double)INFINITY;
 }
 
 /// When a jump arrives for certain.
-static double due(const EngDelay* past) {
-  double t = arrival(past, past->next_jump);
-  return past->varies && t > past->t ? (double)INFINITY : t;
+static double due(const EngDelay* delay) {
+  double t = arrival(delay, delay->next_jump);
+  return delay->varies && t > delay->t ? (double)INFINITY : t;
 }
 
 /// A jump has arrived: from now on what lies behind it is read.
-static void pass_jump(EngDelay* past) {
-  uint32_t jump = past->next_jump;
-  if (past->varies) {
-    past->pieces[jump].t0 = fmin(past->pieces[jump].t0, read_time(past));
-    if (jump > past->begin) past->pieces[jump - 1].t1 = past->pieces[jump].t0;
-    aim(past);
+static void pass_jump(EngDelay* delay) {
+  uint32_t jump = delay->next_jump;
+  if (delay->varies) {
+    delay->pieces[jump].t0 = fmin(delay->pieces[jump].t0, read_time(delay));
+    if (jump > delay->begin) delay->pieces[jump - 1].t1 = delay->pieces[jump].t0;
+    aim(delay);
     return;
   }
-  past->view.begin = jump;
-  past->next_jump = find_level(past, jump + 1, LEVEL_EVENT);
-  past->next_break = find_level(past, jump + 1, LEVEL_LAST);
+  delay->view.begin = jump;
+  delay->next_jump = find_level(delay, jump + 1, LEVEL_EVENT);
+  delay->next_break = find_level(delay, jump + 1, LEVEL_LAST);
 }
 
-bool eng_history_arrives(const EngSim* sim, double t, uint32_t* delay, double* origin) {
+bool eng_history_arrives(const EngSim* sim, double t, uint32_t* which, double* origin) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    const EngDelay* past = &sim->history.delays[i];
-    if (!(arrival(past, past->next_jump) <= t)) continue;
-    *delay = i;
-    *origin = past->pieces[past->next_jump].t0;
+    const EngDelay* delay = &sim->history.delays[i];
+    if (!(arrival(delay, delay->next_jump) <= t)) continue;
+    *which = i;
+    *origin = delay->pieces[delay->next_jump].t0;
     return true;
   }
   return false;
@@ -543,25 +543,25 @@ double eng_history_next_jump_slow(const EngSim* sim) {
 double eng_history_limit_slow(const EngSim* sim) {
   double next = sim->stepper->t + sim->history.shortest;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    const EngDelay* past = &sim->history.delays[i];
+    const EngDelay* delay = &sim->history.delays[i];
     // a lag that makes no sense is told of at the end of the step
-    double lag = fmax(past->lag, shortest_lag(sim, sim->stepper->t));
-    if (past->varies) next = fmin(next, sim->stepper->t + lag);
-    next = fmin(next, arrival(past, past->next_break));
+    double lag = fmax(delay->lag, shortest_lag(sim, sim->stepper->t));
+    if (delay->varies) next = fmin(next, sim->stepper->t + lag);
+    next = fmin(next, arrival(delay, delay->next_break));
   }
   return next;
 }
 
 void eng_history_pass_slow(EngSim* sim, double t) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    EngDelay* past = &sim->history.delays[i];
-    // a hair early does no harm to what is smooth
+    EngDelay* delay = &sim->history.delays[i];
+    // slightly early does no harm to what is smooth
     double late = t + eng_time_resolution(t);
-    while (past->next_break != PAST_NONE && arrival(past, past->next_break) <= late) {
-      uint32_t level = past->pieces[past->next_break].level;
+    while (delay->next_break != HISTORY_NONE && arrival(delay, delay->next_break) <= late) {
+      uint32_t level = delay->pieces[delay->next_break].level;
       if (level <= LEVEL_EVENT) break;
       eng_history_mark(sim, level + 1);
-      past->next_break = find_level(past, past->next_break + 1, LEVEL_LAST);
+      delay->next_break = find_level(delay, delay->next_break + 1, LEVEL_LAST);
     }
   }
 }
@@ -569,14 +569,14 @@ void eng_history_pass_slow(EngSim* sim, double t) {
 bool eng_history_break_slow(EngSim* sim, double t, bool* jumped) {
   bool any = false;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    EngDelay* past = &sim->history.delays[i];
+    EngDelay* delay = &sim->history.delays[i];
     bool jumps = false;
-    while (past->next_jump != PAST_NONE && due(past) <= t) {
-      jumps |= past->pieces[past->next_jump].level == 0;
+    while (delay->next_jump != HISTORY_NONE && due(delay) <= t) {
+      jumps |= delay->pieces[delay->next_jump].level == 0;
       any = true;
-      pass_jump(past);
+      pass_jump(delay);
     }
-    refresh_view(past);
+    refresh_view(delay);
     if (jumps) eng_trace_arrival(sim, i);
     *jumped |= jumps;
   }
@@ -589,49 +589,49 @@ bool eng_history_break_slow(EngSim* sim, double t, bool* jumped) {
 size_t eng_history_snapshot_size(const EngSim* sim) {
   size_t size = 0;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    const EngDelay* past = &sim->history.delays[i];
-    size += sizeof *past + (past->end - past->begin) * sizeof(ModelPiece);
+    const EngDelay* delay = &sim->history.delays[i];
+    size += sizeof *delay + (delay->end - delay->begin) * sizeof(ModelPiece);
   }
   return size;
 }
 
 void eng_history_save(const EngSim* sim, char* out) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    EngDelay past = sim->history.delays[i];
-    size_t bytes = (past.end - past.begin) * sizeof(ModelPiece);
-    const ModelPiece* from = past.pieces + past.begin;
-    count_from_begin(&past);
-    past.capacity = 0;
-    past.pieces = NULL;
-    past.view.pieces = NULL;
-    memcpy(out, &past, sizeof past);
-    memcpy(out + sizeof past, from, bytes);
-    out += sizeof past + bytes;
+    EngDelay delay = sim->history.delays[i];
+    size_t bytes = (delay.end - delay.begin) * sizeof(ModelPiece);
+    const ModelPiece* from = delay.pieces + delay.begin;
+    count_from_begin(&delay);
+    delay.capacity = 0;
+    delay.pieces = NULL;
+    delay.view.pieces = NULL;
+    memcpy(out, &delay, sizeof delay);
+    memcpy(out + sizeof delay, from, bytes);
+    out += sizeof delay + bytes;
   }
 }
 
 SltStatus eng_history_restore(EngSim* sim, const char* in, size_t size) {
   sim->history.shortest = (double)INFINITY;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    EngDelay* past = &sim->history.delays[i];
+    EngDelay* delay = &sim->history.delays[i];
     EngDelay saved;
     if (size < sizeof saved) return SLT_ERR_ARGUMENT;
     memcpy(&saved, in, sizeof saved);
     if ((size - sizeof saved) / sizeof(ModelPiece) < saved.end) return SLT_ERR_ARGUMENT;
     bool places = saved.begin == 0 && saved.view.begin <= saved.view.end &&
                   saved.view.end <= saved.end &&
-                  (saved.next_jump == PAST_NONE || saved.next_jump <= saved.end) &&
-                  (saved.next_break == PAST_NONE || saved.next_break <= saved.end);
+                  (saved.next_jump == HISTORY_NONE || saved.next_jump <= saved.end) &&
+                  (saved.next_break == HISTORY_NONE || saved.next_break <= saved.end);
     if (!places) return SLT_ERR_ARGUMENT;
     size_t bytes = (size_t)saved.end * sizeof(ModelPiece);
-    SLT_TRY(ENG_GROW(sim, past->pieces, saved.end));
-    saved.pieces = past->pieces;
-    saved.capacity = (uint32_t)ENG_ROOM(past->pieces);
+    SLT_TRY(ENG_GROW(sim, delay->pieces, saved.end));
+    saved.pieces = delay->pieces;
+    saved.capacity = (uint32_t)ENG_ROOM(delay->pieces);
     memcpy(saved.pieces, in + sizeof saved, bytes);
     saved.varies = sim->model->delays[i].lag != MODEL_NONE;
-    *past = saved;
-    refresh_view(past);
-    if (!past->varies) sim->history.shortest = fmin(sim->history.shortest, past->delay);
+    *delay = saved;
+    refresh_view(delay);
+    if (!delay->varies) sim->history.shortest = fmin(sim->history.shortest, delay->delay);
     in += sizeof saved + bytes;
     size -= sizeof saved + bytes;
   }

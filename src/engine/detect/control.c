@@ -88,7 +88,7 @@ static bool compute_margin(EngSim* sim, uint32_t i, double t) {
 /// Margins of the atoms that matter, for the sizes as they are noted.
 static void fetch_margins(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  // what is asleep gets its own when it wakes
+  // what is inactive gets its own when it becomes active
   bool awake = !sim->instant.running && sim->core.slide.local;
   EngList list = awake ? eng_followed(sim) : eng_instant_atoms(sim);
   bool few = list.count <= mode->atom_count / 8;

@@ -47,7 +47,7 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
 }
 
 /// An atom that is linear in time has been scheduled: the step ends where it crosses, or goes on
-/// beyond that where nothing hangs on it. What happens at a step's end for such a reason, or by a
+/// beyond that where nothing depends on it. What happens at a step's end for such a reason, or by a
 /// time event, takes along what rounding keeps just short of it.
 static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   const EngSim* sim = f->sim;
@@ -120,8 +120,8 @@ static double bend_of(const EngPiece* p, const EngCrossing* c) {
 }
 
 /// A contact that turns round within the atom's zone only grazes the boundary: g and its slope
-/// vanish together, and whether it happens at all hangs on errors that the zone allows for. Time by
-/// which such an error moves the event; 0 for a clean crossing.
+/// vanish together, and whether it happens at all depends on errors that the zone allows for. Time
+/// by which such an error moves the event; 0 for a clean crossing.
 static double grazing_shift(const EngCrossing* c, double zone) {
   if (!(c->bend > 0.0) || c->slope * c->slope > 2.0 * c->bend * zone) return 0.0;
   return sqrt(2.0 * zone / c->bend);
@@ -369,7 +369,7 @@ bool eng_guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
   return with != without;
 }
 
-/// Whether any guard of the present states hangs on the atom.
+/// Whether any guard of the present states depends on the atom.
 static bool flip_matters(EngSim* sim, uint32_t atom) {
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (!eng_automaton_active(sim, a)) continue;
@@ -399,7 +399,7 @@ void eng_warn_of_relation(EngSim* sim, uint32_t index) {
            eng_short(sim->core.t).text);
 }
 
-/// Whether the first crossing is one in time, alone, on which nothing hangs: values at its time
+/// Whether the first crossing is one in time, alone, on which nothing depends: values at its time
 /// would tell nothing new.
 static bool passes_unseen(EngSim* sim) {
   if (sim->detect.crossing_count != 1 || sim->detect.has_auxiliary || sim->local) return false;
@@ -718,7 +718,7 @@ void eng_schedule_linear(EngSim* sim) {
     // what is slid along crosses nowhere
     atom->t_linear = atom->sliding ? (double)INFINITY : linear_crossing(sim, i);
     if (!(atom->t_linear < (double)INFINITY)) continue;
-    // where no guard hangs on it, or its instant can be local, a step need not end there: it is
+    // where no guard depends on it, or its instant can be local, a step need not end there: it is
     // passed like any other crossing
     bool ends_step = sim->local ? !eng_local_takes_time(sim, i)
                                 : mode->equation_atom_count || flip_matters(sim, mode->atoms[i]);

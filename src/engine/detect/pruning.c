@@ -10,10 +10,10 @@
 // control points are computed, and nothing is noted. The others are followed with the usual proof,
 // each by its own slice of the programs, and have the same bits as if all had been followed.
 //
-// How far from zero a relation has to stay is its `fence`, made from what is latched about it and
-// valid until that changes. A relation has one only if a whole step beyond it leaves everything
-// that is latched as it is. g and slope at mesh points, which are not kept for what was passed
-// over, are computed when somebody wants them (eng_pruned_show).
+// How far from zero a relation has to stay is its exclusion bound, made from what is latched about
+// it and valid until that changes. A relation has one only if a whole step beyond it leaves
+// everything that is latched as it is. g and slope at mesh points, which are not kept for what was
+// passed over, are computed when somebody wants them (eng_pruned_show).
 //
 // Not here: motion along surfaces, closed contacts, steps that are bounded by where relations are
 // expected or end at a time event, and models whose events are local, which have their own way of
@@ -47,20 +47,20 @@ void eng_pruned_show_slow(EngSim* sim, double t, const double* x) {
   eng_pruned_forget(sim);
 }
 
-// ---- fences -------------------------------------------------------------------------------------
+// ---- exclusion bounds ---------------------------------------------------------------------------
 
 /// NaN: the relation is always looked at.
-static double fence_of(const EngSim* sim, uint32_t index) {
+static double exclusion_of(const EngSim* sim, uint32_t index) {
   uint32_t id = sim->core.mode->atoms[index];
   const EngAtom* atom = &sim->atoms[id];
-  double fence = fmax(atom->eps, atom->zone) + FAR_MARGINS * sim->proof.margin[index];
+  double exclusion = fmax(atom->eps, atom->zone) + FAR_MARGINS * sim->proof.margin[index];
   bool settled = atom->armed && !atom->in_zone && !atom->undecided;
   bool plain = eng_is_followed(sim, index) && !isfinite(atom->t_linear);
-  bool outside = atom->truth ? atom->g > fence : atom->g < -fence && atom->clear;
-  return settled && plain && outside ? fence : (double)NAN;
+  bool outside = atom->truth ? atom->g > exclusion : atom->g < -exclusion && atom->clear;
+  return settled && plain && outside ? exclusion : (double)NAN;
 }
 
-static void make_fences(EngSim* sim) {
+static void make_exclusions(EngSim* sim) {
   uint32_t count = sim->core.mode->atom_count;
   eng_pruned_show(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
   // what does not matter now is as far from zero as can be
@@ -69,7 +69,7 @@ static void make_fences(EngSim* sim) {
   }
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     sim->pruning.exclusion[sim->active.indicators[place]] =
-        fence_of(sim, sim->active.indicators[place]);
+        exclusion_of(sim, sim->active.indicators[place]);
   }
   sim->pruning.stale = false;
 }
@@ -148,7 +148,7 @@ bool eng_pruned_find_slow(EngSim* sim, double t_from) {
   const NumStepper* s = sim->stepper;
   core->pruned.lazy = false;
   if (!is_suitable(sim, t_from) || !eng_bound_states(sim)) return false;
-  if (sim->pruning.stale) make_fences(sim);
+  if (sim->pruning.stale) make_exclusions(sim);
   core->counts.guard_evaluations++;
   if (!find_near(sim)) return false;
   forget_ends(sim);
@@ -185,7 +185,7 @@ void eng_pruned_mesh_slow(EngSim* sim) {
     uint32_t i = sim->pruning.candidates[k];
     evaluate(sim, i, core->t, sim->x, &sim->detect.g[i], &sim->detect.gdot[i]);
     changed |= eng_atom_mesh(sim, i);
-    if (!sim->pruning.stale) sim->pruning.exclusion[i] = fence_of(sim, i);
+    if (!sim->pruning.stale) sim->pruning.exclusion[i] = exclusion_of(sim, i);
   }
   if (changed) eng_edges_visit(sim, false);
 }

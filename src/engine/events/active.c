@@ -221,7 +221,7 @@ static bool enter(EngSim* sim, uint32_t automaton, uint32_t from) {
   return leaves_alone(sim, left, to);
 }
 
-/// Truth of a relation that may have changed. False: it is not to be told here.
+/// Truth of a relation that may have changed. False: it cannot be decided here.
 static bool judge_touched(EngSim* sim, uint32_t id) {
   if (!sim->active.live[id]) return true;
   if (!local_keep_atom(sim, id) || !local_present_value(sim, id)) return false;

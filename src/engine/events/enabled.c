@@ -222,14 +222,14 @@ static uint64_t rank_of(const EngSim* sim, uint32_t automaton) {
 static void warn_of_order(EngSim* sim, uint32_t automaton, uint32_t transition) {
   const Model* model = sim->model;
   Span span = model->transitions[transition].span;
-  bool quiet = model->automata[automaton].ranked || sim->instant.transitions[transition].order_told;
+  bool quiet = model->automata[automaton].ranked || sim->instant.transitions[transition].warned;
   if (!sim->report.on_warning || quiet) return;
-  sim->instant.transitions[transition].order_told = true;
-  uint32_t* told = sim->events.told_orders;
-  for (uint32_t i = 0; i < EVENTS_ORDERS_TOLD; i++) {
-    if (told[i] == span.begin + 1) return;
-    if (told[i] != 0) continue;
-    told[i] = span.begin + 1;
+  sim->instant.transitions[transition].warned = true;
+  uint32_t* warned = sim->events.warned_orders;
+  for (uint32_t i = 0; i < EVENTS_ORDERS_WARNED; i++) {
+    if (warned[i] == span.begin + 1) return;
+    if (warned[i] != 0) continue;
+    warned[i] = span.begin + 1;
     Str name = model->automata[automaton].name;
     eng_warn(sim, DIAG_W0805, span,
              "at t = %s automaton '%.*s' and others that could fire with it write or read the same "

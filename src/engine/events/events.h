@@ -11,8 +11,8 @@
 
 #include "engine/engine.h"
 
-#define EVENTS_ROUNDS_MAX  1000000u  // rounds of one instant; more are an error
-#define EVENTS_ORDERS_TOLD 8         // places for which it is said that the order matters
+#define EVENTS_ROUNDS_MAX    1000000u  // rounds of one instant; more are an error
+#define EVENTS_ORDERS_WARNED 8         // places for which it is said that the order matters
 
 /// Simultaneous assignments queued by a fired transition.
 typedef struct EngGroup {
@@ -122,7 +122,7 @@ typedef struct Events {
   uint32_t rounds;         // so far
   bool one_by_one;         // rounds of this instant fire one transition at a time
   bool rejected_together;  // several transitions have rejected a candidate of this instant
-  uint32_t told_orders[EVENTS_ORDERS_TOLD];  // where the order matters: places in the text, + 1
+  uint32_t warned_orders[EVENTS_ORDERS_WARNED];  // where the order matters: places in the text, + 1
   bool quiet;          // nothing is enabled with the values that were just committed
   bool has_observers;  // automata that assign, and whose states have no equations
   // time events
@@ -153,12 +153,12 @@ typedef struct EngChatter {
 
 /// What a run knows about one transition.
 typedef struct EngTransition {
-  bool fired_now;   // in the present instant
-  bool edge_seen;   // a self loop: guard was true when last looked at
-  bool taken;       // a self loop: fired in this instant and guard not seen false since
-  bool exits;       // waits for an accumulation, which is now
-  bool closed;      // an impact whose contact is closed
-  bool order_told;  // that the order of its automaton and others matters
+  bool fired_now;  // in the present instant
+  bool edge_seen;  // a self loop: guard was true when last looked at
+  bool taken;      // a self loop: fired in this instant and guard not seen false since
+  bool exits;      // waits for an accumulation, which is now
+  bool closed;     // an impact whose contact is closed
+  bool warned;     // that the order of its automaton and others matters
 } EngTransition;
 
 /// One `at` of the model.

@@ -68,8 +68,8 @@ static SltStatus find_members(EngSim* sim, Block* block, Str data) {
   for (uint32_t v = 0; v < model->var_count; v++) {
     Str rest;
     Str name;
-    bool told = is_member(model->vars[v].name, part, &rest) && model->vars[v].hidden;
-    if (!told || !is_member(rest, STR_LIT(":in "), &name)) continue;
+    bool is_input = is_member(model->vars[v].name, part, &rest) && model->vars[v].hidden;
+    if (!is_input || !is_member(rest, STR_LIT(":in "), &name)) continue;
     uint32_t input = find_member(model, part, name);
     if (input != MODEL_NONE) block->inputs[block->input_count++] = input;
   }

@@ -342,8 +342,8 @@ static void end_instant(EngSim* sim) {
   sim->values.sampled = false;
   core->local.stale = true;
   // records in which no automaton moves tell of computed values too
-  bool told = sim->report.on_event && core->local.moved_count == 0;
-  if (told && !sim->programs.only_states) eng_local_refresh(sim);
+  bool recorded = sim->report.on_event && core->local.moved_count == 0;
+  if (recorded && !sim->programs.only_states) eng_local_refresh(sim);
   eng_trace_end(sim);
   sim->detect.crossing_count = 0;
 }

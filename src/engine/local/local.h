@@ -93,7 +93,7 @@ bool eng_local_flow_reads(const EngSim* sim, uint32_t env, bool* reads);
 /// indicators that read a state. They return their number.
 uint32_t eng_local_rates(const EngSim* sim, uint32_t env, const uint32_t** states);
 uint32_t eng_local_indicators(const EngSim* sim, uint32_t state, const uint32_t** atoms);
-/// Whether a crossing in time alone can wait with the others of a trial: one automaton hangs on it.
+/// Whether a crossing in time alone can wait with the others of a trial: one automaton reads it.
 bool eng_local_takes_time(const EngSim* sim, uint32_t id);
 /// Whether it is known who reads what in the present mode.
 bool eng_local_is_prepared(const EngSim* sim);

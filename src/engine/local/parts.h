@@ -37,7 +37,7 @@ typedef struct LocalIndex {
   uint32_t key_count;
   uint32_t* state_of_env;  // MODEL_NONE: no state
   uint32_t* owner;         // per atom: the automaton that asks for it; MODEL_NONE, LOCAL_SEVERAL
-  uint8_t* plain;          // per automaton: nothing but its own transitions hangs on its state
+  uint8_t* plain;          // per automaton: only its own transitions depend on its state
   uint8_t* wide;           // per key: 1 too many equations, 2 too many atoms
   LocalReaders rhs, atoms;
   uint32_t shared;     // the one state that many read; MODEL_NONE: none, or several

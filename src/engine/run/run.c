@@ -33,17 +33,17 @@ static bool states_unchanged(const EngSim* sim) {
 /// The motion begins in another mode: with the step size that its first step proposed last time.
 /// The one of the mode that is left says little where the modes have time scales of their own:
 /// trials would be rejected, or steps grow from too short ones, at every change.
-static void recall_pace(EngSim* sim) {
+static void recall_step_size(EngSim* sim) {
   EngCore* core = &sim->core;
   uint64_t key = eng_mode_key(sim);
   core->step.place = (uint32_t)(key >> 32) % ENG_STEP_MEMORY;
-  EngStepMemory* pace = &core->step.memory[core->step.place];
-  if (pace->mode != key) *pace = (EngStepMemory){.mode = key, .h = 0.0};
-  if (pace->h > 0.0 && core->mode->state_count > 0) sim->stepper->control.h_next = pace->h;
+  EngStepMemory* memory = &core->step.memory[core->step.place];
+  if (memory->mode != key) *memory = (EngStepMemory){.mode = key, .h = 0.0};
+  if (memory->h > 0.0 && core->mode->state_count > 0) sim->stepper->control.h_next = memory->h;
 }
 
 /// A step was made, or a part of one.
-static void note_pace(EngSim* sim) {
+static void note_step_size(EngSim* sim) {
   if (!sim->core.step.open) return;
   sim->core.step.open = false;
   sim->core.step.memory[sim->core.step.place].h = sim->stepper->control.h_next;
@@ -62,14 +62,14 @@ static void restart_integration(EngSim* sim) {
   eng_bind_again(sim);
   if (sim->core.mode != sim->core.mode_before) {
     if (!same_states(sim)) eng_scales_enter(sim);
-    recall_pace(sim);
+    recall_step_size(sim);
   }
   sim->core.step.open = true;
   sim->core.step.idle = 0.0;
   sim->core.step.attraction = 0.0;
   num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   sim->core.segment.trial_pending = false;
-  // A crossing is located up to rounding, so the point may lie a hair before the region in which
+  // A crossing is located up to rounding, so the point may lie just before the region in which
   // the equations that were entered have values; the motion was on its way there.
   sim->core.step.nudged = !sim->core.step.to_limit && stepper->trial.dense_ready &&
                           !has_values(sim) && states_unchanged(sim);
@@ -122,7 +122,7 @@ SltStatus eng_start(EngSim* sim) {
   eng_bind(sim);
   eng_scales_enter(sim);
   num_stepper_start(sim->stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
-  recall_pace(sim);
+  recall_step_size(sim);
   // before the first event the values before it are the initial ones
   memcpy(sim->values.before, sim->env, sim->model->env_count * sizeof(double));
   memcpy(sim->values.state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
@@ -163,7 +163,7 @@ static SltStatus commit_trial(EngSim* sim) {
   } else {
     status = num_stepper_accept_until(sim->stepper, sim->core.t);
   }
-  note_pace(sim);
+  note_step_size(sim);
   if (sim->costs.on) eng_costs_step(sim);
   return status;
 }
@@ -179,7 +179,7 @@ static void leave_trial(EngSim* sim) {
     x[i] = sim->values.before[left->state_env[i]];
   }
   num_stepper_leave(sim->stepper, sim->core.t, x);
-  note_pace(sim);
+  note_step_size(sim);
 }
 
 SltStatus eng_instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
@@ -261,12 +261,12 @@ static bool is_unobserved_step(const EngSim* sim) {
   const EngCore* core = &sim->core;
   if (core->segment.event || core->segment.due || !core->slide.count || !core->slide.mixed)
     return false;
-  bool told = !sim->report.on_warning || sim->values.warned;
-  return told && core->slide.by_value && !core->contact.active && !sim->detect.has_auxiliary;
+  bool unobserved = !sim->report.on_warning || sim->values.warned;
+  return unobserved && core->slide.by_value && !core->contact.active && !sim->detect.has_auxiliary;
 }
 
 /// Values at the end of the segment into the environment.
-static SltStatus arrive(EngSim* sim) {
+static SltStatus publish_end(EngSim* sim) {
   if (is_plain_step(sim)) {
     eng_take_trial_end(sim);
     return SLT_OK;
@@ -320,7 +320,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
     return check_progress(sim);
   }
   eng_local_settle_active(sim);
-  SLT_TRY(arrive(sim));
+  SLT_TRY(publish_end(sim));
   if (core->segment.event || core->segment.due) eng_local_sync(sim);
   eng_warn_least(sim);
   if (core->segment.due) SLT_TRY(eng_queue_take(sim, core->t));

@@ -58,7 +58,7 @@ typedef struct EngCalendar {
   double t_passing;    // ... if it cannot, as things are
   bool has_scheduled;  // there has been one
   double t_schedule;   // next firing of an `at`
-  double t_last;       // last crossing of indicators that hang on time alone; NaN: there are others
+  double t_last;       // last crossing of indicators of time alone; NaN: there are others
 } EngCalendar;
 
 /// Instants that follow each other without progress.

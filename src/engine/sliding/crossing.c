@@ -184,7 +184,7 @@ static void look_as_before(EngSim* sim, const EngDependency* dependency, uint32_
   }
 }
 
-/// Visit the derivatives (ENG_READER_RHS) and the slopes (ENG_READER_GDOT) that dependency on the
+/// Visit the derivatives (ENG_READER_RHS) and the slopes (ENG_READER_GDOT) that depend on the
 /// automata that ask for a relation, until `see` says no.
 typedef bool CrossingSee(EngSim* sim, const EngDependency* dependency, const Crossing* c,
                          uint32_t kind, uint32_t output);

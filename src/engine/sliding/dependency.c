@@ -391,7 +391,7 @@ static bool find_moved(EngSim* sim, EngDependency* dependency, const ModelMode* 
   return true;
 }
 
-/// Which derivatives that dependency on switches read which states.
+/// Which of the derivatives that depend on switches read which states.
 static bool find_rows(EngSim* sim, EngDependency* dependency, const ModelProgram* rhs) {
   dependency->has_rows = false;
   dependency->timed_count = 0;

@@ -124,7 +124,7 @@ bool side_complementarity(EngSim* sim);
 
 // ---- motion.c
 
-/// What a row counts for in a quantity of a group that coefficients rows; MODEL_NONE: of none.
+/// Weight of a row in a quantity of a group that shares rows; MODEL_NONE: of no group.
 double side_row_weight(const EngSim* sim, uint32_t row, uint32_t owner);
 
 /// Coefficients of all surfaces at (t, x) into `alpha`; `pull` draws the surfaces to zero.

@@ -45,7 +45,7 @@ typedef struct EngSurface {
   uint8_t bit;     // its side in the patterns of the group
   uint8_t size;    // surfaces of the group
   uint32_t row;    // of the group's pattern 1; the others follow
-  bool serial;     // no other group coefficients these rows
+  bool serial;     // no other group uses these rows
   uint8_t order;   // derivative of g that the sides decide about: 1, or 2 at a limit point
   uint32_t lifts;  // where the sides are looked at beside the surface: by moving this state...
   double offset;   // ... until g is this; 0: on the surface
@@ -112,7 +112,7 @@ typedef struct EngDependency {
   bool g_reads;         // g between events reads truths, positions of switches or times of entry
   bool has_rows;        // who reads a state is listed
   uint32_t* row_begin;  // per state and one more: where the outputs of rhs begin that read it...
-  uint32_t* rows;       // ... those that dependency on switches
+  uint32_t* rows;       // ... those that depend on switches
   uint32_t* timed;      // ... and that read the time
   uint32_t timed_count;
 } EngDependency;

@@ -21,7 +21,7 @@ static uint32_t surface_of_entry(const EngSim* sim, uint32_t env) {
   return found == MODEL_NONE ? NO_SURFACE : found / 2;
 }
 
-/// The outputs of a program that dependency on a surface. False: one depends on several. `shifts`:
+/// The outputs of a program that depend on a surface. False: one depends on several. `shifts`:
 /// all of them are shifted by numbers.
 static bool parts_of_sets(const EngDependency* dependency, const EngDependencyProgram* program,
                           EngValuePart* parts, uint32_t* count, bool* shifts) {

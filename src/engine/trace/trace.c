@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define COMPUTED_NOISE  1e-9  // share of a computed value that is no jump
-#define EQUIVALENTS_MAX 32    // surfaces slid along at once whose quantities are told, and of those
+#define EQUIVALENTS_MAX 32  // surfaces slid along at once whose quantities are listed, and of those
 
 typedef struct Record {
   SltEventKind kind;
@@ -32,7 +32,7 @@ typedef struct Truth {
   uint32_t atom;
   double g, pulse;
   bool holds, armed, located;
-  bool told;  // among the reasons: holds, or has to be false for a switch to turn off
+  bool reason;  // holds, or has to be false for a switch to turn off
 } Truth;
 
 typedef struct Equivalent {
@@ -153,7 +153,7 @@ static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
                  .holds = atom->truth,
                  .armed = atom->armed,
                  .located = atom->located};
-  if (!sim->report.on_event) return truth;  // counted, but told to nobody
+  if (!sim->report.on_event) return truth;  // counted, but nobody listens
   uint32_t place = eng_atom_place(sim->core.mode, id);
   if (place == MODEL_NONE || !sim->active.live[id]) return truth;
   truth.g = sim->detect.g[place];
@@ -171,9 +171,8 @@ static uint32_t crossing_of(const EngSim* sim, uint32_t atom) {
   return MODEL_NONE;
 }
 
-/// The relations of a guard, and the one among them that was located. What is told as the reason
-/// are those that hold, or all of a condition that does not any more; not what is only looked at
-/// and would have to be false.
+/// The relations of a guard, and the one among them that was located. The reason is those that
+/// hold, or all of a condition that no longer does; not what is only read and has to be false.
 static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record* record) {
   struct EngTrace* t = sim->report.trace;
   record->truth_begin = t->truth_count;
@@ -190,7 +189,8 @@ static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record
     if (ENG_MORE(sim, t->truths, t->truth_count + 1) < 0) break;
     const ModelAtom* model = &sim->model->atoms[id];
     Truth truth = truth_of(sim, guard, i);
-    truth.told = !rising || (atom->truth && !(model->type == MODEL_ATOM_NOEVENT && model->bipolar));
+    bool only_read = model->type == MODEL_ATOM_NOEVENT && model->bipolar;
+    truth.reason = !rising || (atom->truth && !only_read);
     t->truths[t->truth_count++] = truth;
   }
   record->truth_count = t->truth_count - record->truth_begin;
@@ -382,7 +382,7 @@ void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom) {
   record.share = (double)NAN;
   record.line = sim->model->atoms[atom].written->line;
   if (ENG_MORE(sim, t->truths, t->truth_count + 1) >= 0) {
-    t->truths[t->truth_count++] = (Truth){.atom = atom, .told = true};
+    t->truths[t->truth_count++] = (Truth){.atom = atom, .reason = true};
     record.truth_count = 1;
   }
   for (uint32_t k = 0; k < t->share_count && kind == SLT_EVENT_SLIDE_OUT; k++) {
@@ -503,7 +503,7 @@ static void describe_location(const EngSim* sim, const Record* record, SltEvent*
   if (t->crossing_count > 0 || t->records[0].kind == SLT_EVENT_INITIAL) return;
   for (uint32_t i = 0; i < record->truth_count; i++) {
     const Truth* truth = &t->truths[record->truth_begin + i];
-    if (!truth->told || sim->model->atoms[truth->atom].type != MODEL_ATOM_NOEVENT) continue;
+    if (!truth->reason || sim->model->atoms[truth->atom].type != MODEL_ATOM_NOEVENT) continue;
     event->type = SLT_ATOM_NOEVENT;
     event->certified = false;
   }
@@ -551,7 +551,7 @@ static void fill_truths(EngSim* sim, const Record* record, SltEvent* event) {
     const char* text = sim->model->atoms[truth->atom].written->text.data;
     t->out.truths[i] =
         (SltTruth){text, truth->g, truth->pulse, truth->holds, truth->armed, truth->located};
-    if (truth->told) t->out.atoms[event->atom_count++] = text;
+    if (truth->reason) t->out.atoms[event->atom_count++] = text;
   }
   event->atoms = t->out.atoms;
   if (record->kind != SLT_EVENT_STATE) return;
@@ -684,8 +684,8 @@ static SltEventClass class_of(const EngSim* sim, const Record* record) {
   return sim->core.slide.count ? SLT_CLASS_SLIDING : SLT_CLASS_INTERIOR;
 }
 
-/// Whether the instant has told of a change of the variable already.
-static bool is_told(const struct EngTrace* t, uint32_t var) {
+/// Whether the instant has recorded a change of the variable already.
+static bool is_recorded(const struct EngTrace* t, uint32_t var) {
   for (uint32_t i = 0; i < t->change_count; i++) {
     if (t->changes[i].var == var && t->changes[i].order == 0) return true;
   }
@@ -714,7 +714,7 @@ static void note_computed(EngSim* sim) {
     if (before == after || var->hidden || sim->core.mode->vars[v].role == MODEL_ROLE_STATE)
       continue;
     double size = fmax(fabs(before), fabs(after));
-    if (!(fabs(after - before) > COMPUTED_NOISE * size) || is_told(t, v)) continue;
+    if (!(fabs(after - before) > COMPUTED_NOISE * size) || is_recorded(t, v)) continue;
     if (ENG_MORE(sim, t->jumps, t->jump_count + 1) < 0) return;
     // they come in the order of their records
     uint32_t at = t->jump_count++;
@@ -767,7 +767,7 @@ void eng_trace_end(EngSim* sim) {
     describe_location(sim, record, &event);
     count_record(sim, record, &event);
     if (i + 1 == t->record_count && sim->core.mode) fill_audit(sim, &event);
-    // what found no memory is not told: the run ends here
+    // what found no memory is not recorded: the run ends here
     bool whole = fill_lists(sim, i, &event) && !sim->memory.lost;
     if (whole) sim->report.on_event(sim->report.event_user, &event);
   }

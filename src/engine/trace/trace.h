@@ -49,8 +49,8 @@ void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom);
 void eng_trace_equivalents(EngSim* sim);
 /// Distance to the constraints of the candidate's mode, as entered and as it is now.
 void eng_trace_residual(EngSim* sim, double before, double after);
-/// Records from `first` on: their candidate was discarded; what it would have changed is told as
-/// that. Records that follow before the next candidate are those that reject it.
+/// Records from `first` on: their candidate was discarded; what it would have changed is recorded
+/// as that. Records that follow before the next candidate are those that reject it.
 void eng_trace_mythical(EngSim* sim, uint32_t first);
 uint32_t eng_trace_count(const EngSim* sim);
 /// The path of the instant from a record on in words: "main: a -> b, sw: open -> closed".

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// How the past of delayed variables moves. Rows of a stretch are kept for as long as somebody may
-// read them, and the moving times of instants, since what jumped there arrives a delay later: at
-// that time plus the delay, both of which move.
+// How the history of delayed variables moves. Rows of a stretch are kept for as long as somebody
+// may read them, and the moving times of instants, since what jumped there arrives a delay later:
+// at that time plus the delay, both of which move.
 #include "sensitivity/internal.h"
 
 #include <float.h>
@@ -58,7 +58,7 @@ static const double* find(const RowList* list, uint32_t count, double t) {
 
 /// The piece that the run itself reads at a time: at a jump that has not arrived yet the one before
 /// it, and from then on the one behind it.
-static const double* piece_at(const Sensitivity* s, const ModelPast* view, const RowList* list,
+static const double* piece_at(const Sensitivity* s, const ModelHistory* view, const RowList* list,
                               double* at) {
   double lo = view->pieces[view->begin].t0;
   double hi = view->pieces[view->end - 1].t1;
@@ -80,13 +80,13 @@ static uint32_t delay_of(const Sensitivity* s, uint32_t table) {
   return i;
 }
 
-bool sensitivity_past_row(void* user, uint32_t table, double at, int order, double* row) {
-  const PastSeeds* seeds = user;
+bool sensitivity_history_row(void* user, uint32_t table, double at, int order, double* row) {
+  const HistorySeeds* seeds = user;
   Sensitivity* s = seeds->s;
   uint32_t delay = delay_of(s, table);
-  const ModelPast* view = eng_flow_context(s->sim)->tables[table].past;
+  const ModelHistory* view = eng_flow_context(s->sim)->tables[table].history;
   if (delay == s->model->delay_count || order > 1 || view->end == view->begin) return false;
-  const RowList* list = &s->past[delay];
+  const RowList* list = &s->history[delay];
   if (!list->end) return true;  // the run is about to start
   const double* piece = piece_at(s, view, list, &at);
   double length = piece[1] - piece[0];
@@ -103,12 +103,12 @@ bool sensitivity_past_row(void* user, uint32_t table, double at, int order, doub
 }
 
 ModelSeeds sensitivity_seeds(Sensitivity* s, uint32_t width, uint32_t offset) {
-  PastSeeds* past = offset ? &s->past_behind : &s->past_seeds;
-  *past = (PastSeeds){s, offset};
+  HistorySeeds* history = offset ? &s->history_behind : &s->history_seeds;
+  *history = (HistorySeeds){s, offset};
   return (ModelSeeds){.count = width,
                       .env_count = s->model->env_count,
-                      .past = s->model->delay_count ? sensitivity_past_row : NULL,
-                      .user = past};
+                      .history = s->model->delay_count ? sensitivity_history_row : NULL,
+                      .user = history};
 }
 
 // ---- keeping ------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ ModelSeeds sensitivity_seeds(Sensitivity* s, uint32_t width, uint32_t offset) {
 /// Before the start a variable has one value, which may be computed from others of the kind.
 static bool keep_start(Sensitivity* s, uint32_t delay) {
   const ModelDelay* model = &s->model->delays[delay];
-  RowList* list = &s->past[delay];
+  RowList* list = &s->history[delay];
   double* row = sensitivity_room(s, &s->x, s->count);
   double value = 0.0;
   if (!row) return false;
@@ -133,7 +133,7 @@ static bool keep_start(Sensitivity* s, uint32_t delay) {
   return true;
 }
 
-void sensitivity_past_start(Sensitivity* s) {
+void sensitivity_history_start(Sensitivity* s) {
   bool known = true;
   for (uint32_t turn = 0; turn <= s->model->delay_count; turn++) {
     for (uint32_t i = 0; known && i < s->model->delay_count; i++) {
@@ -142,13 +142,13 @@ void sensitivity_past_start(Sensitivity* s) {
       if (s->model->delays[i].linear) sensitivity_lose(s, "a delay with straight lines");
     }
   }
-  if (!known) sensitivity_lose(s, "a past without a derivative");
+  if (!known) sensitivity_lose(s, "a delayed value without a derivative");
 }
 
 static double longest_delay(Sensitivity* s) {
   double longest = 0.0;
   for (uint32_t i = 0; i < s->model->delay_count; i++) {
-    const ModelPast* view = eng_flow_context(s->sim)->tables[s->model->delays[i].table].past;
+    const ModelHistory* view = eng_flow_context(s->sim)->tables[s->model->delays[i].table].history;
     longest = fmax(longest, s->now.t - view->pieces[view->begin].t0);
   }
   return longest;
@@ -168,7 +168,7 @@ static bool keep_stretch(Sensitivity* s, uint32_t delay, double from) {
   uint32_t state = 0;
   while (state < mode->state_count && mode->state_env[state] != place)
     state++;
-  double* piece = append(s, &s->past[delay], from);
+  double* piece = append(s, &s->history[delay], from);
   if (!piece) return false;
   piece[0] = s->stretch.a;
   piece[1] = s->stretch.a + s->stretch.h;
@@ -191,14 +191,14 @@ static bool keep_stretch(Sensitivity* s, uint32_t delay, double from) {
   return known;
 }
 
-void sensitivity_past_keep(Sensitivity* s) {
+void sensitivity_history_keep(Sensitivity* s) {
   double from = s->now.t - 2.0 * longest_delay(s);
   for (uint32_t i = 0; !s->gap && i < s->model->delay_count; i++) {
-    if (!keep_stretch(s, i, from)) sensitivity_lose(s, "a past without a derivative");
+    if (!keep_stretch(s, i, from)) sensitivity_lose(s, "a delayed value without a derivative");
   }
 }
 
-void sensitivity_past_instant(Sensitivity* s) {
+void sensitivity_history_instant(Sensitivity* s) {
   double from = s->after.t - 2.0 * longest_delay(s);
   double* entry = append(s, &s->instants, from);
   if (!entry) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The past of a variable as piecewise polynomials in the Bernstein basis. A look is a function of
-// the time alone, so it costs no bits however often and in whatever order the past is asked.
+// The history of a variable as piecewise polynomials in the Bernstein basis. A look is a function
+// of the time alone, so it costs no bits however often and in whatever order it is asked.
 #include "model/model.h"
 
 #include <float.h>
@@ -12,12 +12,12 @@
 #define SHORT_ULPS 64.0
 
 /// The last piece that begins at or before t; NaN gives the first.
-static uint32_t find_piece(const ModelPast* past, double t) {
-  uint32_t low = past->begin;
-  uint32_t high = past->end;
+static uint32_t find_piece(const ModelHistory* history, double t) {
+  uint32_t low = history->begin;
+  uint32_t high = history->end;
   while (high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
-    if (t >= past->pieces[middle].t0) {
+    if (t >= history->pieces[middle].t0) {
       low = middle;
     } else {
       high = middle;
@@ -34,13 +34,13 @@ static bool is_too_short(const ModelPiece* piece) {
 }
 
 /// The piece whose slope holds at t: beside one that is too short, its neighbour's.
-static uint32_t find_sloped(const ModelPast* past, double t) {
-  uint32_t found = find_piece(past, t);
+static uint32_t find_sloped(const ModelHistory* history, double t) {
+  uint32_t found = find_piece(history, t);
   uint32_t i = found;
-  while (i > past->begin && is_too_short(&past->pieces[i]))
+  while (i > history->begin && is_too_short(&history->pieces[i]))
     i--;
-  if (!is_too_short(&past->pieces[i])) return i;
-  for (i = found; i + 1 < past->end && is_too_short(&past->pieces[i]); i++) {
+  if (!is_too_short(&history->pieces[i])) return i;
+  for (i = found; i + 1 < history->end && is_too_short(&history->pieces[i]); i++) {
   }
   return i;
 }
@@ -73,9 +73,10 @@ static uint32_t differentiate(const ModelPiece* piece, int order, double* c) {
   return degree;
 }
 
-double model_past_value(const ModelPast* past, double t, int order) {
-  if (past->end == past->begin) return 0.0 * t;
-  const ModelPiece* piece = &past->pieces[order ? find_sloped(past, t) : find_piece(past, t)];
+double model_history_value(const ModelHistory* history, double t, int order) {
+  if (history->end == history->begin) return 0.0 * t;
+  const ModelPiece* piece =
+      &history->pieces[order ? find_sloped(history, t) : find_piece(history, t)];
   double c[MODEL_PIECE_DEGREE + 1];
   uint32_t degree = differentiate(piece, order, c);
   double u = share_of(piece, t);
@@ -84,7 +85,7 @@ double model_past_value(const ModelPast* past, double t, int order) {
       c[k] += u * (c[k + 1] - c[k]);
     }
   }
-  return c[0] + 0.0 * t;  // a time that is no number has no past
+  return c[0] + 0.0 * t;  // a time that is no number has no history
 }
 
 // ---- enclosures ---------------------------------------------------------------------------------
@@ -139,20 +140,22 @@ static ModelInterval piece_enclose(const ModelPiece* piece, ModelInterval t, int
   return bounded ? out : (ModelInterval){-__builtin_inf(), __builtin_inf()};
 }
 
-ModelInterval model_past_enclose(const ModelPast* past, ModelInterval t, int order) {
-  if (past->end == past->begin) return (ModelInterval){0.0, 0.0};
-  uint32_t first = find_piece(past, t.lo);
-  uint32_t last = find_piece(past, t.hi);
-  ModelInterval all = piece_enclose(&past->pieces[first], t, order);
+ModelInterval model_history_enclose(const ModelHistory* history, ModelInterval t, int order) {
+  if (history->end == history->begin) return (ModelInterval){0.0, 0.0};
+  uint32_t first = find_piece(history, t.lo);
+  uint32_t last = find_piece(history, t.hi);
+  ModelInterval all = piece_enclose(&history->pieces[first], t, order);
   for (uint32_t i = first + 1; i <= last; i++) {
-    all = model_interval_hull(all, piece_enclose(&past->pieces[i], t, order));
+    all = model_interval_hull(all, piece_enclose(&history->pieces[i], t, order));
   }
   // beyond the ends it stands still
-  bool beyond = t.lo < past->pieces[past->begin].t0 || t.hi > past->pieces[past->end - 1].t1;
+  bool beyond =
+      t.lo < history->pieces[history->begin].t0 || t.hi > history->pieces[history->end - 1].t1;
   if (order > 0 && beyond) all = model_interval_hull(all, (ModelInterval){0.0, 0.0});
   return all;
 }
 
-bool model_past_one_piece(const ModelPast* past, ModelInterval t) {
-  return past->end - past->begin < 2 || find_piece(past, t.lo) == find_piece(past, t.hi);
+bool model_history_one_piece(const ModelHistory* history, ModelInterval t) {
+  return history->end - history->begin < 2 ||
+         find_piece(history, t.lo) == find_piece(history, t.hi);
 }
