@@ -553,8 +553,9 @@ def portable_library(folder, sources):
     written = [f for f in sources.rglob("*.c") if f.parent in (sources, sources / "fmi")
                or any(f"#include <{h}.h>" in f.read_text() for h in ("klu", "amd", "btf"))]
     out = Path(folder, "portable.so")
+    multistep = ["-lsundials_cvode", "-lsundials_ida"] if "(SUNDIALS)" in saltus("methods").stdout else []
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wl,--no-undefined", "-Wl,--exclude-libs,ALL", "-I", sources, *written, "-o", out,
-                    Path(os.environ["SALTUS_BUILD"], "libsaltus.a"), "-lm", "-lpthread", "-ldl"], check=True)
+                    Path(os.environ["SALTUS_BUILD"], "libsaltus.a"), *multistep, "-lm", "-lpthread", "-ldl"], check=True)
     return out.read_bytes()
 
 
