@@ -144,8 +144,23 @@ def run_error(**fields: Any) -> RunError:
     return RunError(fields.pop("message"), **fields)
 
 
-def unknown_name(*, name: str) -> UnknownName:
-    return UnknownName(name)
+def nearest(name: str, names: list[str], lead: str) -> str | None:
+    """A hint: the name that was perhaps meant, else those there are."""
+    import difflib
+
+    near = difflib.get_close_matches(name, names, 1)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"{lead} {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}" if names else None
+
+
+def unknown_name(*, name: str, model: Any = None, columns: list[str] | None = None) -> UnknownName:
+    if columns is not None:
+        return UnknownName(name, nearest(name, columns, "recorded are"), "the result")
+    listed = model.names() if model is not None else []
+    names = [n["name"] for kind in ("variable", "constant", "macro") for n in listed if n["kind"] == kind]
+    names += [f"{n['name']}.state" for n in listed if n["kind"] == "automaton"]
+    return UnknownName(name, nearest(name, names, "it has"))
 
 
 def cyclic_error(

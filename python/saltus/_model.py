@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import shutil
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from . import _experiments, _saltus
-from ._errors import Diagnostic, RunError, UnknownName
+from ._errors import Diagnostic, RunError
 from ._events import Event
-from ._result import Result, _nearest
+from ._result import Result
 from ._sim import Sim
 
 _EVENT_ROWS = {"changes": 0, "modes": 1, "all": 2, "none": 3}
@@ -25,6 +26,12 @@ def _check_calls(on_event: object, on_step: object) -> None:
     for name, call in (("on_event", on_event), ("on_step", on_step)):
         if call is not None and not callable(call):
             raise TypeError(f"{name} must be a function, not {call!r}")
+
+
+def _settings(params: Mapping[str, float] | None) -> dict[str, float] | None:
+    if params is not None and not isinstance(params, Mapping):
+        raise TypeError(f"params must be a mapping of names to numbers, not {params!r}")
+    return dict(params) if params else None
 
 
 def _once(names: Iterable[Any]) -> list[Any]:
@@ -71,9 +78,8 @@ class Model:
     def __init__(self, name: str, text: str | None, params: Mapping[str, float] | None, native: str | bool) -> None:
         if native not in _NATIVE:
             raise ValueError(f"native must be 'auto', 'on' or 'off', not {native!r}")
-        if params is not None and not isinstance(params, dict):
-            params = dict(params)
-        self._source = (name, text, dict(params) if params else None, native)
+        params = _settings(params)
+        self._source = (name, text, params, native)
         compiler, cache = _native_places() if _NATIVE[native] else (None, None)
         self._model, messages = _saltus.compile(name, text, params, False, _NATIVE[native], compiler, cache)
         self.warnings = [Diagnostic(**m) for m in messages]
@@ -171,7 +177,7 @@ class Model:
 
         Without ``until`` the run ends where the model's experiment says, else at 10.
 
-        params      constants, by name
+        params      constants and initial values, by name: {"k": 2, "x(t0)": 1}
         out         what to record: variables, derivatives (``x'``), macros, constants, ``AUTOMATON.state``;
                     without it the experiment's list, else all variables
         every       distance of the rows, or
@@ -195,29 +201,25 @@ class Model:
         if every is not None and samples is not None:
             raise ValueError("every and samples are two ways to say the same; give one of them")
         _check_calls(on_event, on_step)
-        if params is not None and not isinstance(params, dict):
-            params = dict(params)
         if out is not None and not isinstance(out, str):
             out = _once(out)
-        try:
-            recording, error, exception = self._model.run(
-                until,
-                params,
-                out,
-                every,
-                samples,
-                all_steps,
-                _EVENT_ROWS[event_rows],
-                _EVENTS[events],
-                on_event,
-                on_step,
-                options or None,
-            )
-        except UnknownName as unknown:
-            raise self._with_hint(unknown) from None
+        recording, error, exception = self._model.run(
+            until,
+            _settings(params),
+            out,
+            every,
+            samples,
+            all_steps,
+            _EVENT_ROWS[event_rows],
+            _EVENTS[events],
+            on_event,
+            on_step,
+            options or None,
+        )
         result = Result._of(recording, self.name, _EVENTS[events])
         if exception is not None:
-            setattr(exception, "result", result)
+            with contextlib.suppress(Exception):  # one that takes no attributes
+                setattr(exception, "result", result)
             raise exception
         if error is not None:
             failure = RunError(error.pop("message"), file=self._source[0], **error)
@@ -236,12 +238,7 @@ class Model:
     ) -> Sim:
         """A run under your control, started and standing at its first time: see :class:`Sim`. Options as of run()."""
         _check_calls(on_event, on_step)
-        if params is not None and not isinstance(params, dict):
-            params = dict(params)
-        try:
-            return Sim(self._model, params, options or None, on_event, on_step, False)
-        except UnknownName as unknown:
-            raise self._with_hint(unknown) from None
+        return Sim(self._model, _settings(params), options or None, on_event, on_step, False)
 
     # ---- experiments ----
 
@@ -357,11 +354,6 @@ class Model:
             until,
             options or None,
         )
-
-    def _with_hint(self, unknown: UnknownName) -> UnknownName:
-        names = [n["name"] for kind in ("variable", "constant", "macro") for n in self._listed(kind)]
-        names += [f"{n['name']}.state" for n in self._listed("automaton")]
-        return UnknownName(unknown.name, _nearest(unknown.name, names, "it has"))
 
     def __reduce__(self) -> Any:
         return (_again, self._source)

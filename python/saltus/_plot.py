@@ -49,7 +49,7 @@ def plot(result: "Result", names: tuple[str, ...], x: str, ax: Any, bands: bool,
         if len(jumps):
             ends = np.stack([jumps, jumps + 1])
             ax.plot(across[ends], column[ends], ":", color=line.get_color(), lw=0.8, label="_jumps")
-    if bands and x == "time" and result._fields.get("events") is not False:
+    if bands and x == "time" and result._fields["kept"]:
         moving = {name: band for name, band in result.modes.items() if len(band) > 1}
         height = 0.06
         for i, (name, band) in enumerate(list(moving.items())[:4]):

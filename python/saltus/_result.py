@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import Diagnostic, UnknownName
+from ._errors import Diagnostic, unknown_name
 from ._events import CLASSES, Events
 from ._saltus import Recording
 
@@ -110,7 +110,7 @@ class Result(Mapping[str, NDArray[Any]]):
         if not isinstance(name, str):
             raise TypeError(f"a column has a name, not {name!r}")
         if name not in names:
-            raise UnknownName(name, hint=_nearest(name, names, "recorded are"), where="the result")
+            raise unknown_name(name=name, columns=names)
         assert self._recording is not None
         index = names.index(name)
         if self._recording.is_text(index):
@@ -276,6 +276,12 @@ class Result(Mapping[str, NDArray[Any]]):
         columns = {name: np.array(self[name]) for name in self.names}
         return (Result, ({"columns": columns, **{part: self._field(part) for part in parts}},))
 
+    def __copy__(self) -> "Result":
+        return self  # it does not change
+
+    def __deepcopy__(self, memo: Any) -> "Result":
+        return self
+
     def __eq__(self, other: object) -> bool:
         return self is other
 
@@ -290,12 +296,3 @@ class Result(Mapping[str, NDArray[Any]]):
         from ._notebook import result_html
 
         return result_html(self)
-
-
-def _nearest(name: str, names: list[str], lead: str) -> str | None:
-    import difflib
-
-    near = difflib.get_close_matches(name, names, 1)
-    if near:
-        return f"did you mean '{near[0]}'?"
-    return f"{lead} {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}" if names else None

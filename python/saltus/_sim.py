@@ -40,11 +40,15 @@ class Sim(_saltus.Sim):
     def events(self, until: float) -> Iterator[Instant]:
         """Go on to ``until`` and stop at each event on the way. The values are those after the event;
         ``sim.before(name)`` gives those before it."""
-        self.take_records()  # what was before does not count
-        while self.to_event(until):
-            yield Instant(self.time, [event_from_line(line) for line in self.take_records().splitlines()])
-            if self.stopped:
+        while self.time <= until and not self.stopped:
+            self.take_records(True)
+            try:
+                found = self.to_event(until)
+            finally:
+                lines = self.take_records(False).splitlines()
+            if not found:
                 return
+            yield Instant(self.time, [event_from_line(line) for line in lines])
 
     def values(self, names: Iterable[str] | None = None) -> NDArray[np.float64]:
         """Present values as an array; without names those of all variables, in the order of ``columns``."""

@@ -229,6 +229,19 @@ bool sim_options_from(PyObject* dict, SltSimOptions* options) {
   return good;
 }
 
+bool end_from(PyObject* until, const SltModel* model, const SltSimOptions* options, double* out) {
+  SltExperiment experiment = slt_model_experiment(model);
+  if (!number_from(until, "until", out)) return false;
+  if (isnan(*out)) *out = isnan(experiment.end) ? 10.0 : experiment.end;
+  double start = !isnan(options->t_start) ? options->t_start : experiment.start;
+  if (!isfinite(*out)) {
+    PyErr_SetString(PyExc_ValueError, "until must be finite");
+  } else if (*out < (isnan(start) ? 0.0 : start)) {
+    PyErr_SetString(PyExc_ValueError, "the run would end before it starts");
+  }
+  return !PyErr_Occurred();
+}
+
 void overrides_free(Overrides* overrides) {
   PyMem_Free(overrides->list);
   Py_XDECREF(overrides->owner);
@@ -356,6 +369,7 @@ void raise_status(SltStatus status, const char* doing) {
                slt_status_text(status));
 }
 
-void raise_unknown(const char* name) {
-  raise_made("unknown_name", Py_BuildValue("{s:N}", "name", text_or_none(name)));
+void raise_unknown(const char* name, PyObject* model) {
+  raise_made("unknown_name", Py_BuildValue("{s:N,s:O}", "name", text_or_none(name), "model",
+                                           model ? model : Py_None));
 }

@@ -15,6 +15,7 @@ typedef struct Work {
   ModelObject* model;
   SltMeasures* measures;
   SltSimOptions sim;
+  double until;
   SltProblem problem;
   Driver driver;
   SltStatus status;
@@ -26,7 +27,8 @@ static bool is_cancelled(void* user) {
   return driver_step(&work->driver, 0.0);
 }
 
-static bool work_begin(Work* work, PyObject* self, PyObject* options) {
+/// `until` may be NULL: then data say how long the runs are.
+static bool work_begin(Work* work, PyObject* self, PyObject* options, PyObject* until) {
   *work = (Work){.model = (ModelObject*)self, .sim = slt_sim_options()};
   if (!sim_options_from(options, &work->sim)) return false;
   const char* problem = NULL;
@@ -34,6 +36,7 @@ static bool work_begin(Work* work, PyObject* self, PyObject* options) {
     PyErr_SetString(PyExc_ValueError, problem ? problem : "options that cannot be");
     return false;
   }
+  if (until && !end_from(until, work->model->model, &work->sim, &work->until)) return false;
   if (!model_enter(work->model)) return false;
   driver_begin(&work->driver, Py_None, Py_None);
   return true;
@@ -92,6 +95,16 @@ static bool whole_from(PyObject* object, const char* what, uint64_t* out) {
   *out = PyLong_AsUnsignedLongLong(object);
   if (!PyErr_Occurred()) return true;
   PyErr_Format(PyExc_ValueError, "%s must be a whole number from 0 on, not %R", what, object);
+  return false;
+}
+
+/// The same for what the library counts with 32 bits.
+static bool count_from(PyObject* object, const char* what, uint32_t* out) {
+  uint64_t value = 0;
+  if (!whole_from(object, what, &value)) return false;
+  *out = (uint32_t)value;
+  if (value <= UINT32_MAX) return true;
+  PyErr_Format(PyExc_ValueError, "%s must be at most 4294967295, not %R", what, object);
   return false;
 }
 
@@ -201,12 +214,12 @@ static bool check_names(Sweep* sweep) {
   return work->status >= 0;
 }
 
-static void run_sweep(Sweep* sweep, double until, uint64_t jobs) {
+static void run_sweep(Sweep* sweep, uint32_t jobs) {
   Work* work = &sweep->work;
   SltSweepOptions options = slt_sweep_options();
   options.sim = work->sim;
-  options.t_end = until;
-  options.jobs = (uint32_t)jobs;
+  options.t_end = work->until;
+  options.jobs = jobs;
   options.on_row = keep_row;
   options.cancel = is_cancelled;
   options.user = sweep;
@@ -229,12 +242,10 @@ static PyObject* sweep_result(const Sweep* sweep) {
 
 PyObject* model_sweep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   Sweep sweep = {.design = NULL};
-  double until = 0.0;
-  uint64_t jobs = 0;
+  uint32_t jobs = 0;
   PyObject* result = NULL;
-  if (!has_arguments(count, SWEEP_ARGUMENTS) || !number_from(args[SWEEP_UNTIL], "until", &until) ||
-      !whole_from(args[SWEEP_JOBS], "jobs", &jobs) ||
-      !work_begin(&sweep.work, self, args[SWEEP_OPTIONS])) {
+  if (!has_arguments(count, SWEEP_ARGUMENTS) || !count_from(args[SWEEP_JOBS], "jobs", &jobs) ||
+      !work_begin(&sweep.work, self, args[SWEEP_OPTIONS], args[SWEEP_UNTIL])) {
     return NULL;
   }
   sweep.messages = PyList_New(0);
@@ -243,7 +254,7 @@ PyObject* model_sweep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   if (ready) {
     sweep.parameter_count = slt_design_parameter_count(sweep.design);
     sweep.measure_count = slt_measures_count(sweep.work.measures);
-    run_sweep(&sweep, until, jobs);
+    run_sweep(&sweep, jobs);
   }
   if (!ready) sweep.work.status = SLT_OK;  // the exception is there
   if (work_end(&sweep.work, "sweep") && ready) result = sweep_result(&sweep);
@@ -303,10 +314,8 @@ PyObject* model_sens(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   Names names = {NULL, NULL, 0};
   SltSensOptions options = slt_sens_options();
   double reach = 0.0;
-  if (!has_arguments(count, SENS_ARGUMENTS) ||
-      !number_from(args[SENS_UNTIL], "until", &options.t_end) ||
-      !number_from(args[SENS_REACH], "reach", &reach) ||
-      !work_begin(&sens.work, self, args[SENS_OPTIONS])) {
+  if (!has_arguments(count, SENS_ARGUMENTS) || !number_from(args[SENS_REACH], "reach", &reach) ||
+      !work_begin(&sens.work, self, args[SENS_OPTIONS], args[SENS_UNTIL])) {
     return NULL;
   }
   if (!isnan(reach)) options.reach = reach;
@@ -317,6 +326,7 @@ PyObject* model_sens(PyObject* self, PyObject* const* args, Py_ssize_t count) {
                read_measures(&sens.work, args[SENS_MEASURES]);
   if (ready) {
     options.sim = sens.work.sim;
+    options.t_end = sens.work.until;
     options.on_derivative = keep_derivative;
     options.cancel = is_cancelled;
     options.user = &sens;
@@ -452,13 +462,12 @@ static bool read_data(Fit* fit, PyObject* list) {
 
 static bool read_fit(Fit* fit, PyObject* const* args) {
   uint64_t loss = 0;
-  uint64_t starts = 0;
-  uint64_t iterations = 0;
+  uint32_t iterations = 0;
   fit->options = slt_fit_options();
   if (!whole_from(args[FIT_LOSS], "loss", &loss) ||
-      !whole_from(args[FIT_STARTS], "starts", &starts) ||
+      !count_from(args[FIT_STARTS], "starts", &fit->options.starts) ||
       !whole_from(args[FIT_SEED], "seed", &fit->options.seed) ||
-      !whole_from(args[FIT_ITERATIONS], "iterations", &iterations) ||
+      !count_from(args[FIT_ITERATIONS], "iterations", &iterations) ||
       !overrides_from(args[FIT_WEIGHTS], &fit->weights) || !read_data(fit, args[FIT_DATA])) {
     return false;
   }
@@ -473,8 +482,7 @@ static bool read_fit(Fit* fit, PyObject* const* args) {
   }
   fit->options.sim = fit->work.sim;
   fit->options.loss = (SltLoss)loss;
-  fit->options.starts = (uint32_t)starts;
-  if (iterations) fit->options.iterations = (uint32_t)iterations;
+  if (iterations) fit->options.iterations = iterations;
   fit->options.weights = fit->weights.list;
   fit->options.weight_count = fit->weights.count;
   fit->options.cancel = is_cancelled;
@@ -510,7 +518,7 @@ static void fit_free(Fit* fit) {
 PyObject* model_fit(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   Fit fit = {.data = NULL};
   PyObject* result = NULL;
-  if (!has_arguments(count, FIT_ARGUMENTS) || !work_begin(&fit.work, self, args[FIT_OPTIONS]))
+  if (!has_arguments(count, FIT_ARGUMENTS) || !work_begin(&fit.work, self, args[FIT_OPTIONS], NULL))
     return NULL;
   bool ready = read_fit(&fit, args);
   if (ready) {
@@ -586,15 +594,14 @@ static bool read_constraints(Search* search, PyObject* list) {
 
 static bool read_search(Search* search, PyObject* const* args) {
   uint64_t kind = 0;
-  uint64_t evaluations = 0;
+  uint32_t evaluations = 0;
   double tolerance = 0.0;
   SltOptimizeOptions* o = &search->options;
   *o = slt_optimize_options();
   if (!whole_from(args[OPTIMIZE_SEARCH], "search", &kind) ||
-      !whole_from(args[OPTIMIZE_EVALUATIONS], "evaluations", &evaluations) ||
+      !count_from(args[OPTIMIZE_EVALUATIONS], "evaluations", &evaluations) ||
       !whole_from(args[OPTIMIZE_SEED], "seed", &o->seed) ||
       !number_from(args[OPTIMIZE_TOLERANCE], "tolerance", &tolerance) ||
-      !number_from(args[OPTIMIZE_UNTIL], "until", &o->t_end) ||
       !read_constraints(search, args[OPTIMIZE_CONSTRAINTS]) ||
       !read_measures(&search->work, args[OPTIMIZE_MEASURES])) {
     return false;
@@ -602,9 +609,10 @@ static bool read_search(Search* search, PyObject* const* args) {
   search->parameters = parameters_from(args[OPTIMIZE_PARAMETERS], &search->count);
   if (!search->parameters) return false;
   o->sim = search->work.sim;
+  o->t_end = search->work.until;
   o->search = (SltSearch)kind;
   o->maximize = args[OPTIMIZE_MAXIMIZE] == Py_True;
-  if (evaluations) o->evaluations = (uint32_t)evaluations;
+  if (evaluations) o->evaluations = evaluations;
   if (!isnan(tolerance)) o->tolerance = tolerance;
   o->on_evaluation = keep_evaluation;
   o->cancel = is_cancelled;
@@ -616,8 +624,10 @@ PyObject* model_optimize(PyObject* self, PyObject* const* args, Py_ssize_t count
   Search search = {.parameters = NULL};
   Work* work = &search.work;
   PyObject* result = NULL;
-  if (!has_arguments(count, OPTIMIZE_ARGUMENTS) || !work_begin(work, self, args[OPTIMIZE_OPTIONS]))
+  if (!has_arguments(count, OPTIMIZE_ARGUMENTS) ||
+      !work_begin(work, self, args[OPTIMIZE_OPTIONS], args[OPTIMIZE_UNTIL])) {
     return NULL;
+  }
   bool ready = read_search(&search, args);
   if (ready) {
     driver_release(&work->driver);

@@ -374,24 +374,16 @@ static bool recorder_options_from(Run* run, PyObject* const* args) {
   return true;
 }
 
-static bool choose_end(Run* run, PyObject* until) {
-  SltExperiment experiment = slt_model_experiment(run->model->model);
-  if (!number_from(until, "until", &run->until)) return false;
-  if (isnan(run->until)) run->until = isnan(experiment.end) ? 10.0 : experiment.end;
-  if (isfinite(run->until)) return true;
-  PyErr_SetString(PyExc_ValueError, "until must be finite");
-  return false;
-}
-
 /// What the call asks for; false with an exception.
 static bool prepare(Run* run, PyObject* const* args) {
   run->settings = slt_sim_options();
   run->rows = slt_recorder_options();
   run->events = PyLong_AsLong(args[ARG_EVENTS]);
   if (run->events == -1 && PyErr_Occurred()) return false;
-  if (!choose_end(run, args[ARG_UNTIL]) || !recorder_options_from(run, args)) return false;
-  if (!overrides_from(args[ARG_PARAMS], &run->params)) return false;
   if (!sim_options_from(args[ARG_OPTIONS], &run->settings)) return false;
+  if (!end_from(args[ARG_UNTIL], run->model->model, &run->settings, &run->until)) return false;
+  if (!recorder_options_from(run, args)) return false;
+  if (!overrides_from(args[ARG_PARAMS], &run->params)) return false;
   run->recording = recording_create();
   if (!run->recording) return false;
   if (run->events > 1) run->rows.events = (SltWriter){bytes_write, &run->recording->lines};
@@ -406,7 +398,7 @@ static SltStatus make_run(Run* run) {
   if (status < 0) return status;
   run->stage = RUN_PARAMS;
   for (uint32_t i = 0; i < run->params.count && status >= 0; i++)
-    status = slt_sim_set_constant(run->sim, run->params.list[i].name, run->params.list[i].value);
+    status = sim_set_param(run->sim, &run->params.list[i]);
   if (status < 0) return status;
   run->stage = RUN_ROWS;
   status = slt_recorder_create(run->sim, &run->rows, &run->recorder, &run->problem);
@@ -439,10 +431,11 @@ static void carry_out(Run* run) {
 static void raise_not_made(Run* run) {
   if (run->stage == RUN_SETTINGS) {
     raise_settings(run->status, run->problem);
-  } else if (run->stage == RUN_PARAMS && sim_set_params(run->sim, &run->params)) {
+  } else if (run->stage == RUN_PARAMS &&
+             sim_set_params(run->sim, &run->params, (PyObject*)run->model)) {
     raise_status(run->status, "params");
   } else if (run->stage == RUN_ROWS && run->status == SLT_ERR_NOT_FOUND && run->problem) {
-    raise_unknown(run->problem);
+    raise_unknown(run->problem, (PyObject*)run->model);
   } else if (run->stage == RUN_ROWS) {
     raise_status(run->status, "recording");
   }
@@ -487,8 +480,6 @@ static PyObject* model_run(PyObject* self, PyObject* const* args, Py_ssize_t cou
     bool refused = run.stage == RUN_MADE && run.status == SLT_ERR_ARGUMENT;
     if (run.stage != RUN_MADE) {
       raise_not_made(&run);
-    } else if (refused && slt_sim_time(run.sim) > run.until) {
-      PyErr_SetString(PyExc_ValueError, "the run would end before it starts");
     } else if (refused && slt_sim_error(run.sim).status >= 0) {
       PyErr_SetString(PyExc_ValueError,
                       "every is too small for a run of this length: there are not so many times");

@@ -343,7 +343,8 @@ static PyObject* recording_plot(PyObject* self, PyObject* const* args, Py_ssize_
   if (status >= 0) {
     text = bytes_text(&svg);
   } else if (status == SLT_ERR_NOT_FOUND && bad) {
-    raise_unknown(bad);
+    raise_made("unknown_name",
+               Py_BuildValue("{s:s,s:N}", "name", bad, "columns", recording_names(self, NULL)));
   } else {
     raise_status(status, "no picture");
   }

@@ -212,7 +212,7 @@ static PyObject* cyclic_get(PyObject* object, PyObject* name) {
   double value = status >= 0 ? slt_cyclic_get(self->cyclic, place) : 0.0;
   atomic_flag_clear(&self->busy);
   if (status >= 0) return PyFloat_FromDouble(value);
-  raise_unknown(text);
+  raise_unknown(text, NULL);
   return NULL;
 }
 
@@ -231,7 +231,7 @@ static int cyclic_set(PyObject* object, PyObject* name, PyObject* value) {
   atomic_flag_clear(&self->busy);
   if (status >= 0) return 0;
   if (found < 0) {
-    raise_unknown(text);
+    raise_unknown(text, NULL);
   } else {
     PyErr_Format(PyExc_ValueError,
                  "'%s' cannot be set to %R: it is computed, or this is not finite", text, value);

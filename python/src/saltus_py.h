@@ -61,6 +61,9 @@ bool number_from(PyObject* object, const char* what, double* out);
 const char* text_from(PyObject* text, const char* what);
 /// Fill options from a dict of keywords, NULL or None for none. Texts live as long as the dict.
 bool sim_options_from(PyObject* dict, SltSimOptions* options);
+/// When runs with such options end: None is where the model's experiment says, else 10. False with
+/// an exception where that is not behind their start.
+bool end_from(PyObject* until, const SltModel* model, const SltSimOptions* options, double* out);
 
 /// {name: number} as overrides of constants; free with overrides_free().
 typedef struct Overrides {
@@ -95,8 +98,8 @@ void raise_run(SltSim* sim, SltStatus status);
 void raise_status(SltStatus status, const char* doing);
 /// A run of an experiment that failed, by the code and message of its diagnostic.
 void raise_failed(SltStatus status, const char* code, const char* message);
-/// A name that the model does not have.
-void raise_unknown(const char* name);
+/// A name that the model does not have; `model`, which may be NULL, tells which it has.
+void raise_unknown(const char* name, PyObject* model);
 
 // ---- model.c ------------------------------------------------------------------------------------
 
@@ -206,8 +209,10 @@ bool recording_add(PyObject* module);
 
 bool sim_add(PyObject* module);
 bool rules_add(PyObject* module);
-/// Set constants of a run that has not started; false with an exception.
-bool sim_set_params(SltSim* sim, const Overrides* params);
+/// Give a run that has not started a constant, or with a name like `x(t0)` an initial value.
+SltStatus sim_set_param(SltSim* sim, const SltOverride* param);
+/// Do so for all of them; false with an exception.
+bool sim_set_params(SltSim* sim, const Overrides* params, PyObject* model);
 /// Check the options and make a run of a model, with or without the lock. `problem` stays NULL
 /// where the status says all.
 SltStatus sim_make(const SltModel* model, const SltSimOptions* options, SltSim** sim,

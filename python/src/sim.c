@@ -46,19 +46,35 @@ static SltSim* sim_create(const SltModel* model, PyObject* dict) {
   return sim;
 }
 
-bool sim_set_params(SltSim* sim, const Overrides* params) {
+SltStatus sim_set_param(SltSim* sim, const SltOverride* param) {
+  size_t length = strlen(param->name);
+  size_t ending = strlen("(t0)");
+  bool initial = length > ending && strcmp(param->name + length - ending, "(t0)") == 0;
+  if (!initial) return slt_sim_set_constant(sim, param->name, param->value);
+  char* name = malloc(length + 1);
+  if (!name) return SLT_ERR_NOMEM;
+  memcpy(name, param->name, length - ending);
+  name[length - ending] = '\0';
+  SltStatus status = slt_sim_set_initial(sim, name, param->value);
+  free(name);
+  return status;
+}
+
+bool sim_set_params(SltSim* sim, const Overrides* params, PyObject* model) {
   for (uint32_t i = 0; i < params->count; i++) {
     const SltOverride* p = &params->list[i];
-    SltStatus status = slt_sim_set_constant(sim, p->name, p->value);
+    SltStatus status = sim_set_param(sim, p);
     if (status >= 0) continue;
     SltQuantity quantity;
     if (status == SLT_ERR_NOT_FOUND && slt_sim_find(sim, p->name, &quantity) >= 0) {
       PyErr_Format(PyExc_ValueError,
-                   "'%s' is no constant: params sets constants; initial values follow from them, "
-                   "and other values can be set in a Sim",
-                   p->name);
+                   "'%s' is no constant: params sets constants and initial values, '%s(t0)'; other "
+                   "values can be set in a Sim",
+                   p->name, p->name);
     } else if (status == SLT_ERR_NOT_FOUND) {
-      raise_unknown(p->name);
+      raise_unknown(p->name, model);
+    } else if (status == SLT_ERR_NOMEM) {
+      PyErr_NoMemory();
     } else if (!isfinite(p->value)) {
       PyErr_Format(PyExc_ValueError, "the parameter '%s' must be finite", p->name);
     } else {
@@ -237,7 +253,7 @@ static PyObject* sim_new(PyTypeObject* type, PyObject* args, PyObject* keywords)
   bool good = model_enter(self->model);
   if (good) {
     self->sim = sim_create(self->model->model, options);
-    good = self->sim && sim_set_params(self->sim, &list);
+    good = self->sim && sim_set_params(self->sim, &list, model);
     model_leave(self->model);
   }
   overrides_free(&list);
@@ -301,7 +317,7 @@ static PyObject* sim_close(PyObject* object, PyObject* ignored) {
 static PyObject* value_of(SimObject* self, const char* name, bool before) {
   SltQuantity q;
   if (slt_sim_find(self->sim, name, &q) < 0) {
-    raise_unknown(name);
+    raise_unknown(name, (PyObject*)self->model);
     return NULL;
   }
   if (q.kind == SLT_KIND_MODE) {
@@ -344,11 +360,12 @@ static PyObject* sim_get_many(PyObject* object, PyObject* names) {
   return values;
 }
 
-static SltStatus write_value(SltSim* sim, const char* name, double value) {
+static SltStatus write_value(SimObject* self, const char* name, double value) {
+  SltSim* sim = self->sim;
   SltQuantity q;
   SltStatus status = slt_sim_find(sim, name, &q);
   if (status < 0) {
-    raise_unknown(name);
+    raise_unknown(name, (PyObject*)self->model);
     return status;
   }
   bool constant = q.kind == SLT_KIND_CONSTANT;
@@ -385,7 +402,7 @@ static int sim_set_item(PyObject* object, PyObject* name, PyObject* value) {
     return -1;
   }
   if (!sim_enter(self)) return -1;
-  SltStatus status = write_value(self->sim, text, number);
+  SltStatus status = write_value(self, text, number);
   sim_leave(self);
   return status < 0 ? -1 : 0;
 }
@@ -399,7 +416,7 @@ static PyObject* sim_is_determined(PyObject* object, PyObject* name) {
   bool known = status >= 0 && slt_sim_is_determined(self->sim, q);
   sim_leave(self);
   if (status >= 0) return PyBool_FromLong(known);
-  raise_unknown(text);
+  raise_unknown(text, (PyObject*)self->model);
   return NULL;
 }
 
@@ -450,17 +467,16 @@ static PyObject* sim_statistics(PyObject* object, void* closure) {
   return dict;
 }
 
-/// Keep records from now on, and take those kept so far.
-static PyObject* sim_take_records(PyObject* object, PyObject* ignored) {
-  (void)ignored;
+/// Take the records kept so far; whether to keep those to come is the argument.
+static PyObject* sim_take_records(PyObject* object, PyObject* keep) {
   SimObject* self = (SimObject*)object;
-  if (!sim_enter(self)) return NULL;
-  if (!self->keeps_records) {
-    self->keeps_records = true;
-    slt_sim_on_event(self->sim, on_event, self);
-  }
+  int keeps = PyObject_IsTrue(keep);
+  if (keeps < 0 || !sim_enter(self)) return NULL;
+  self->keeps_records = keeps;
+  slt_sim_on_event(self->sim, keeps || self->on_event ? on_event : NULL, self);
   PyObject* text = bytes_text(&self->records);
   self->records.used = 0;
+  if (!keeps) bytes_free(&self->records);
   sim_leave(self);
   return text;
 }
@@ -565,9 +581,10 @@ static PyMethodDef sim_methods[] = {
     {"get_many", sim_get_many, METH_O, "get_many(names, /)\n--\n\nPresent values as a list."},
     {"is_determined", sim_is_determined, METH_O,
      "is_determined(name, /)\n--\n\nWhether the present mode determines a quantity."},
-    {"take_records", sim_take_records, METH_NOARGS,
-     "take_records()\n--\n\nRecords since the last call as lines of JSON; the first call begins to "
-     "keep them."},
+    {"take_records", sim_take_records, METH_O,
+     "take_records(keep, /)\n--\n\nRecords kept since the last call as lines of JSON, and whether "
+     "to "
+     "keep those to come."},
     {"snapshot", sim_snapshot, METH_NOARGS,
      "snapshot()\n--\n\nThe whole state of the run, to go back to with restore()."},
     {"restore", sim_restore, METH_O,

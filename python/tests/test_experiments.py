@@ -249,6 +249,37 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "what to measure"):
             saltus.load("const k = 1; x' = k; x(t0) = 0;").sweep({"k": [1, 2]})
 
+    def test_ends_that_cannot_be(self):
+        m = saltus.load("const k = 1; x' = k; x(t0) = 0; experiment { start = 2; end = 4; }")
+        calls = [
+            lambda until: m.run(until=until),
+            lambda until: m.sweep({"k": [1, 2]}, "end(x)", until=until),
+            lambda until: m.sens("end(x)", ["k"], until=until),
+            lambda until: m.optimize("end(x)", {"k": (0, 1)}, until=until),
+        ]
+        for call in calls:
+            with self.assertRaisesRegex(ValueError, "before it starts"):
+                call(1)
+            with self.assertRaisesRegex(ValueError, "finite"):
+                call(math.inf)
+        with self.assertRaisesRegex(ValueError, "before it starts"):
+            m.sweep({"k": [1]}, "end(x)", start=5)
+        self.assertEqual(m.sweep({"k": [3]}, "end(x)", until=2)["end(x)"], [0])
+
+    def test_settings_without_effect(self):
+        m = saltus.load("const k = 1; x' = k; x(t0) = 0;")
+        data = {"time": [0, 1, 2], "x": [0, 2, 4]}
+        for weights, message in (({"y": 1}, "no `y` to weigh"), ({"x": -1}, "from 0 on"), ({"x": math.inf}, "from 0 on")):
+            with self.assertRaisesRegex(ValueError, message):
+                m.fit(data, {"k": 1}, weights=weights)
+        self.assertAlmostEqual(m.fit(data, {"k": 1}, weights={"x": 2})["k"].value, 2)
+        with self.assertRaisesRegex(ValueError, "tolerance"):
+            m.optimize("end(x)", {"k": (0, 1)}, tolerance=-1)
+        with self.assertRaisesRegex(ValueError, "bound"):
+            m.optimize("end(x)", {"k": (0, 1)}, constraints="max(x) <= nan")
+        with self.assertRaisesRegex(ValueError, "at most"):
+            m.sweep({"k": [1]}, "end(x)", jobs=2**32)
+
     def test_misplaced_keys(self):
         m = saltus.load("const k = 1; x' = k; x(t0) = 0;")
         with self.assertRaises(TypeError):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Models, runs, results and errors."""
 
+import copy
 import gc
 import json
 import math
@@ -363,6 +364,22 @@ class Callbacks(unittest.TestCase):
             saltus.load(JUMPER).run(until=100, on_step=fail_step)
         self.assertLess(caught.exception.result.end, 10)
 
+    def test_exceptions_that_take_no_attributes(self):
+        class Closed(Exception):
+            def __setattr__(self, name, value):
+                raise AttributeError(name)
+
+        def fail(t):
+            raise Closed
+
+        with self.assertRaises(Closed):
+            saltus.load(BALL).run(until=1, on_step=fail)
+
+    def test_copies(self):
+        r = saltus.load(BALL).run(until=1)
+        for other in (copy.copy(r), copy.deepcopy(r)):
+            self.assertEqual(other.svg(), r.svg())
+
     def test_steps_can_end_a_run(self):
         r = saltus.load(JUMPER).run(until=100, on_step=lambda t: t > 5)
         self.assertFalse(r.complete)
@@ -426,6 +443,7 @@ class Elsewhere(unittest.TestCase):
         self.assertEqual(gaps.sum(), 2)
         self.assertEqual(len(ax.lines), 1 + 2)
         self.assertIsNotNone(jumper.plot("v", x="y"))
+        self.assertEqual(len(saltus.load(HEATER).run(until=6, events=False).plot("x").patches), 0)
         with self.assertRaises(KeyError):
             jumper.plot("nothing")
 

@@ -35,6 +35,38 @@ class Advancing(unittest.TestCase):
         self.assertEqual(s.time, 3.5)
         self.assertEqual(list(s.events(until=3.5)), [])
 
+    def test_events_that_the_caller_passes(self):
+        s = saltus.load(JUMPER).sim()
+        met = []
+        for instant in s.events(until=3.5):
+            met.append([record.t for record in instant.records])
+            s.advance(s.time + 1.5)  # over an event, and at last over the end
+        self.assertEqual([len(times) for times in met], [1, 1])
+        self.assertAlmostEqual(met[1][0], 3)
+        self.assertEqual(s.time, met[1][0] + 1.5)
+        self.assertEqual(list(s.events(until=1)), [])
+
+    def test_initial_values(self):
+        m = saltus.load(BALL)
+        s = m.sim(params={"y(t0)": 4, "h": 2})
+        self.assertEqual(s["y"], 4)
+        self.assertEqual(m.run(until=0.1, params={"y(t0)": 4})["y"][0], 4)
+        self.assertEqual(m.run(until=0.1, params={"h": 3})["y"][0], 3)
+        for call in (m.sim, m.run):
+            with self.assertRaisesRegex(saltus.UnknownName, "z"):
+                call(params={"z(t0)": 1})
+            with self.assertRaisesRegex(ValueError, "finite"):
+                call(params={"y(t0)": math.inf})
+            with self.assertRaisesRegex(TypeError, "mapping"):
+                call(params=["h"])
+
+    def test_names_that_are_nearly_right(self):
+        s = saltus.load(BALL).sim()
+        calls = [lambda: s["main.stat"], lambda: s.get_many(["main.stat"]), lambda: s.is_determined("main.stat")]
+        for call in [*calls, lambda: s.__setitem__("main.stat", 1)]:
+            with self.assertRaisesRegex(saltus.UnknownName, "did you mean 'main.state'"):
+                call()
+
     def test_steps(self):
         s = saltus.load("x' = -x; x(t0) = 1;").sim()
         count = 0

@@ -233,6 +233,30 @@ static SltStatus check_columns(const Fit* fit, SltSim* sim, SltProblem* problem)
   return SLT_OK;
 }
 
+/// A weight is that of a column that makes residuals.
+static SltStatus check_weights(const Fit* fit, SltProblem* problem) {
+  for (uint32_t i = 0; i < fit->options->weight_count; i++) {
+    const SltOverride* weight = &fit->options->weights[i];
+    bool there = false;
+    for (uint32_t s = 0; s < fit->set_count; s++) {
+      const FitSet* set = &fit->sets[s];
+      for (uint32_t c = 0; c < set->column_count; c++) {
+        const char* name = quantity_of(fit->options, set->data->table, set->columns[c].column);
+        there |= strcmp(name, weight->name) == 0;
+      }
+    }
+    if (!there) {
+      return problem_set(problem, SLT_ERR_NOT_FOUND, "weights are those of what is compared",
+                         "the data have no `%.80s` to weigh", weight->name);
+    }
+    if (!(weight->value >= 0.0 && isfinite(weight->value))) {
+      return problem_set(problem, SLT_ERR_ARGUMENT, "0 leaves a column out",
+                         "the weight of `%.80s` must be a number from 0 on", weight->name);
+    }
+  }
+  return SLT_OK;
+}
+
 /// What was set while something was measured is a constant, and not to be found.
 static SltStatus check_setting(const Fit* fit, uint32_t set, const char* name,
                                SltProblem* problem) {
@@ -303,6 +327,7 @@ SltStatus fit_prepare(Fit* fit, SltProblem* problem) {
                        "all numbers of the data stand at jumps: rows of one time that differ");
   }
   if (fit->m == 0) return no_column(fit, problem);
+  SLT_TRY(check_weights(fit, problem));
   if (fit->m <= fit->n) {
     return problem_set(problem, SLT_ERR_ARGUMENT, "more data, or fewer parameters",
                        "%u parameters cannot be found from %llu numbers", fit->n,

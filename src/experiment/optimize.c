@@ -307,9 +307,15 @@ static SltStatus take_parameters(Optimize* o, SltProblem* problem) {
   return status;
 }
 
-static SltStatus check_constraints(const Optimize* o) {
+static SltStatus check_options(const Optimize* o, SltProblem* problem) {
+  if (!(o->options->tolerance > 0.0 && isfinite(o->options->tolerance))) {
+    return problem_set(problem, SLT_ERR_ARGUMENT, NULL, "the tolerance must be greater than 0");
+  }
   for (uint32_t i = 0; i < o->options->constraint_count; i++) {
-    if (o->options->constraints[i].measure >= o->measure_count) return SLT_ERR_ARGUMENT;
+    const SltConstraint* c = &o->options->constraints[i];
+    if (c->measure >= o->measure_count) return SLT_ERR_ARGUMENT;
+    if (isfinite(c->bound)) continue;
+    return problem_set(problem, SLT_ERR_ARGUMENT, NULL, "the bound of a constraint must be finite");
   }
   return SLT_OK;
 }
@@ -348,7 +354,7 @@ SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
     return no_search(problem);
   }
   double* room = calloc((size_t)o.measure_count * (count + 3), sizeof *room);
-  SltStatus status = room && o.parameters ? check_constraints(&o) : SLT_ERR_NOMEM;
+  SltStatus status = room && o.parameters ? check_options(&o, problem) : SLT_ERR_NOMEM;
   if (status >= 0) {
     o.values = room;
     o.below = room + o.measure_count;

@@ -328,6 +328,7 @@ static SltStatus start(Measuring* m) {
   m->initial = false;
   if (status < 0) return status;
   m->t_start = slt_sim_time(m->sim);
+  if (m->t_end < m->t_start) return SLT_ERR_ARGUMENT;
   take_first_states(m);
   take_point(m, m->t_start, SLT_WHEN_AFTER);
   return status;
@@ -435,6 +436,7 @@ static void take_results(Measuring* m, double* values) {
 
 SltStatus measuring_begin(const SltMeasures* measures, SltSim* sim, double t_end, Track* track,
                           Slopes* slopes, Measuring** out) {
+  if (!isfinite(t_end)) return SLT_ERR_ARGUMENT;
   Measuring* m = calloc(1, sizeof *m);
   *out = m;
   if (!m) return SLT_ERR_NOMEM;
@@ -475,6 +477,6 @@ SltStatus measures_follow(const SltMeasures* measures, SltSim* sim, double t_end
 }
 
 SltStatus slt_measures_run(const SltMeasures* measures, SltSim* sim, double t_end, double* values) {
-  if (!measures || !sim || !values || isnan(t_end)) return SLT_ERR_ARGUMENT;
+  if (!measures || !sim || !values) return SLT_ERR_ARGUMENT;
   return measures_follow(measures, sim, t_end, values, NULL, NULL);
 }
