@@ -9,6 +9,10 @@
 #include <string.h>
 
 #define TAIL       1e-13  // of the largest magnitude so far: rounding of the values themselves
+#define NOISE      1e-6   // ... more of it, where a difference of large numbers is taken
+#define ALIKE      3      // times that halves are no better than a whole, where there is noise
+#define WIDE       12     // halvings everywhere...
+#define DEEP       4096   // ...and so many beyond them, near kinks and jumps
 #define BISECTIONS 200
 
 /// cos(m pi / 24): all that the transform of CURVE_POINTS values needs.
@@ -54,37 +58,79 @@ static SltStatus fit(CurvePiece* piece, CurveFn* value, void* user) {
   return SLT_OK;
 }
 
-static bool is_resolved(const CurvePiece* piece, double* scale) {
+/// What the last coefficients leave out of a piece; NaN where there is nothing to resolve.
+static double tail_of(const CurvePiece* piece, double* scale) {
   for (int k = 0; k < CURVE_POINTS; k++) {
     double size = fabs(piece->c[k]);
-    if (!isfinite(size)) return true;  // nothing to resolve
+    if (!isfinite(size)) return (double)NAN;
     if (size > *scale) *scale = size;
   }
   const double* c = piece->c;
-  double tail = fabs(c[CURVE_POINTS - 1]) + fabs(c[CURVE_POINTS - 2]) + fabs(c[CURVE_POINTS - 3]);
-  return tail <= TAIL * *scale;
+  return fabs(c[CURVE_POINTS - 1]) + fabs(c[CURVE_POINTS - 2]) + fabs(c[CURVE_POINTS - 3]);
 }
 
-SltStatus curve_walk(double a, double b, double* scale, CurveFn* value, CurvePieceFn* take,
-                     void* user) {
-  // ends of the parts that wait, the nearest on top
-  double ends[CURVE_PIECES];
-  uint32_t waiting = 0;
-  uint32_t halvings = 0;
-  ends[waiting++] = b;
-  while (waiting > 0) {
-    CurvePiece piece = {.a = a, .b = ends[waiting - 1]};
+/// How far a piece is off at its ends: a kink beyond its outermost points shows there alone.
+static SltStatus look_at_ends(const CurvePiece* piece, CurveFn* value, void* user, double* tail) {
+  const double ends[] = {piece->a, piece->b};
+  for (size_t i = 0; i < SLT_COUNT(ends); i++) {
+    double y = 0.0;
+    SLT_TRY(value(user, ends[i], &y));
+    *tail = fmax(*tail, fabs(y - curve_value(piece, ends[i])));
+  }
+  return SLT_OK;
+}
+
+/// A half of something that waits.
+typedef struct Part {
+  double end;
+  double whole;    // what is left out of both halves together
+  double first;    // ... of the first half; NaN: this is the first
+  uint32_t depth;  // halvings so far
+} Part;
+
+typedef struct Walk {
+  Part parts[CURVE_DEPTH];  // the nearest on top
+  uint32_t waiting;
+  uint32_t deep;   // halvings below those that are made everywhere
+  uint32_t alike;  // times in a row that both halves were no better than the whole
+  double noise;
+} Walk;
+
+/// Halving makes something smooth better, and of something with a kink one of the halves. Where
+/// neither gets better, again and again, it is rounding of the quantity itself.
+static void note_noise(Walk* walk, const Part* part, double tail, double scale) {
+  if (isnan(part->first)) return;
+  bool small = tail <= NOISE * scale;
+  walk->alike = small && tail + part->first > part->whole ? walk->alike + 1 : 0;
+  if (walk->alike >= ALIKE) walk->noise = fmax(walk->noise, tail);
+}
+
+/// Whether a piece is halved. What turns very often within a stretch is only resolved deep down.
+static bool is_halved(Walk* walk, const Part* part, double tail, double scale) {
+  if (!(tail > fmax(TAIL * scale, walk->noise)) || walk->waiting == CURVE_DEPTH) return false;
+  return part->depth < WIDE || walk->deep++ < DEEP;
+}
+
+SltStatus curve_walk(double a, double b, bool kinks, double* scale, CurveFn* value,
+                     CurvePieceFn* take, void* user) {
+  Walk walk = {.waiting = 1, .parts = {{.end = b, .first = (double)NAN}}};
+  while (walk.waiting > 0) {
+    Part* part = &walk.parts[walk.waiting - 1];
+    CurvePiece piece = {.a = a, .b = part->end};
     double middle = 0.5 * (piece.a + piece.b);
     SLT_TRY(fit(&piece, value, user));
-    bool done = is_resolved(&piece, scale) || halvings == CURVE_PIECES - 1;
-    if (!done && middle > piece.a && middle < piece.b) {
-      halvings++;
-      ends[waiting++] = middle;
+    double tail = tail_of(&piece, scale);
+    if (kinks) SLT_TRY(look_at_ends(&piece, value, user, &tail));
+    note_noise(&walk, part, tail, *scale);
+    if (walk.waiting > 1 && isnan(part->first)) part[-1].first = tail;
+    if (middle > piece.a && middle < piece.b && is_halved(&walk, part, tail, *scale)) {
+      *part = (Part){part->end, tail, (double)NAN, part->depth + 1};
+      walk.parts[walk.waiting++] = (Part){middle, tail, (double)NAN, part->depth};
       continue;
     }
     SLT_TRY(take(user, &piece));
     a = piece.b;
-    waiting--;
+    walk.waiting--;
   }
   return SLT_OK;
 }

@@ -85,7 +85,7 @@ void formula_partials(const Formula* formula, const double* leaves, uint32_t lea
 // ---- curves (curve.c) ---------------------------------------------------------------------------
 
 #define CURVE_POINTS 12  // coefficients of a piece: enough for the dense output of every method
-#define CURVE_PIECES 64  // most pieces of one stretch
+#define CURVE_DEPTH  64  // most halvings of one stretch
 
 /// A polynomial over a stretch of time, in Chebyshev's basis.
 typedef struct CurvePiece {
@@ -101,8 +101,9 @@ typedef SltStatus CurvePieceFn(void* user, const CurvePiece* piece);
 /// order.
 /// @param scale  largest magnitude of the quantity so far, 0 at first: its rounding is relative to
 ///               that. Kept up to date.
-SltStatus curve_walk(double a, double b, double* scale, CurveFn* value, CurvePieceFn* take,
-                     void* user);
+/// @param kinks  the quantity may have some inside; the value at `b` is then asked for, too
+SltStatus curve_walk(double a, double b, bool kinks, double* scale, CurveFn* value,
+                     CurvePieceFn* take, void* user);
 double curve_value(const CurvePiece* piece, double t);
 double curve_integral(const CurvePiece* piece);
 double curve_square_integral(const CurvePiece* piece);

@@ -141,10 +141,10 @@ typedef struct Measuring {
   Slopes* slopes;    // NULL: likewise
   SltStatus status;  // of what was last asked of the run
   double t_start, t_end;
-  double until;  // end of the present stretch
-  bool initial;  // the run has not started yet
-  bool along;    // some reading needs the motion itself
-  bool stopped;  // the model has ended the run
+  double since, until;  // the present stretch
+  bool initial;         // the run has not started yet
+  bool along;           // some reading needs the motion itself
+  bool stopped;         // the model has ended the run
 } Measuring;
 
 /// A run being measured piece by piece: it is started; goes on by a stretch, or with `whole` up to
@@ -172,6 +172,8 @@ void slopes_take(Measuring* m, uint32_t reading, SltWhen when);
 /// Integrals over a stretch, and what the moving time of an instant adds to them; `stops`: the run
 /// ends with it.
 SltStatus slopes_take_stretch(Measuring* m);
+/// Integrals over a part of the present stretch, of what is not smooth or not asked for everywhere.
+SltStatus slopes_take_piece(Measuring* m, uint32_t reading, double a, double b);
 void slopes_take_jump(Measuring* m, bool stops);
 /// A state is entered or left now, by an event or because the run begins or ends.
 void slopes_enter(Measuring* m, uint32_t reading, bool event);

@@ -105,6 +105,7 @@ static SltStatus keep_piece(ReadingState* state, const CurvePiece* piece) {
 static SltStatus take_piece(void* user, const CurvePiece* piece) {
   Measuring* m = user;
   ReadingState* state = &m->states[m->reading];
+  if (m->slopes) SLT_TRY(slopes_take_piece(m, m->reading, piece->a, piece->b));
   switch ((int)m->measures->readings[m->reading].kind) {
   case READING_MAX:
   case READING_MIN: return take_turns(m, piece);
@@ -134,11 +135,13 @@ static SltStatus take_part(Measuring* m, double a, double b) {
   if (from > to) return SLT_OK;
   if (from > a) SLT_TRY(take_end(m, from));
   if (to < b) SLT_TRY(take_end(m, to));
-  return curve_walk(from, to, &m->states[m->reading].scale, look_value, take_piece, m);
+  bool kinks = !formula_is_smooth(&reading->signal);
+  return curve_walk(from, to, kinks, &m->states[m->reading].scale, look_value, take_piece, m);
 }
 
 /// The motion from a to b, at which nothing has happened yet.
 static SltStatus take_stretch(Measuring* m, double a, double b) {
+  m->since = a;
   m->until = b;
   if (m->slopes) {
     SLT_TRY(slt_sensitivity_stretch(m->slopes->run, b));

@@ -16,12 +16,14 @@
 #define AGREES   1e-5  // relative difference of the two sides
 #define SPREAD   4.0   // times the difference of two derivatives of one side
 #define QUOTIENT 1e-4  // ... and of the quotient of the values
+#define STEEPER  10.0  // times the change of the values: what no derivative of theirs comes to
 #define ROUNDING 1e-8  // of values, relative: what tolerances leave
 
 typedef struct Side {
   bool settled;  // it has a limit
   bool grows;    // it has none: the derivative is infinite
   bool jumps;    // ... the measure itself jumps
+  bool noise;    // the values do not change as the derivative says: the motion has forgotten it
   bool alike;    // the sequence of events is the same at both distances
   bool same[2];  // sequence of events as at the parameter: far, near
   double slope[2];
@@ -56,6 +58,7 @@ static SltStatus look_beside(Sens* s, uint32_t measure, int side, double far, do
   // what the slope beside it does not explain, up to the bend of a root
   double most = 4.0 * fmax(fabs(out->slope[1]), alike ? fabs(out->slope[0]) : 0.0) * distance[1];
   out->jumps = !(fabs(change) <= most + ROUNDING * size);
+  out->noise = fabs(out->slope[1]) * distance[1] > STEEPER * fabs(change) + ROUNDING * size;
   out->settled = isfinite(out->slope[1]) && !out->grows && !out->jumps;
   out->limit = out->slope[1];
   if (alike) {
@@ -73,6 +76,7 @@ static double quotient_noise(const Sens* s, uint32_t measure, double far) {
 /// Whether the values of the runs on both sides say the same as the derivative.
 static bool is_believable(const Sens* s, uint32_t measure, const Side sides[2], double far,
                           double slope) {
+  if (sides[0].noise || sides[1].noise) return false;
   if (!sides[0].same[0] || !sides[1].same[0]) return true;  // nothing to compare with
   double quotient = (sides[1].value[0] - sides[0].value[0]) / (2.0 * far);
   double bend = fabs(sides[1].slope[0] - sides[0].slope[0]);

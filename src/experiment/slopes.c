@@ -175,31 +175,49 @@ static bool is_integral(ReadingKind kind) {
   return kind == READING_MEAN || kind == READING_RMS || kind == READING_INTEGRAL;
 }
 
+/// The integral from `a` to `b`, from the times and weights of the stretch around it.
+static SltStatus add_integral(Measuring* m, uint32_t i, double a, double b) {
+  const Reading* reading = &m->measures->readings[i];
+  double share = (b - a) / (m->until - m->since);
+  for (uint32_t node = 0; node < SLT_SENSITIVITY_NODES; node++) {
+    double weight = 0.0;
+    double t = slt_sensitivity_node(m->slopes->run, node, &weight);
+    SLT_TRY(measuring_look(m, a + share * (t - m->since)));
+    weight *= share;
+    if (reading->kind == READING_RMS) weight *= 2.0 * measuring_signal(m, reading, false);
+    add_signal(m, reading, SLT_WHEN_NOW, weight, reading_row(m, i));
+  }
+  return SLT_OK;
+}
+
+/// Whether the integral over a whole stretch is one sum; else it is taken piece by piece.
+static bool is_whole(const Reading* reading) {
+  return formula_is_smooth(&reading->signal) && !reading_has_times(reading);
+}
+
 SltStatus slopes_take_stretch(Measuring* m) {
   for (uint32_t i = 0; i < m->measures->reading_count; i++) {
     const Reading* reading = &m->measures->readings[i];
     SlopeRow* sum = reading_row(m, i);
     if (!is_integral(reading->kind) || sum->unknown) continue;
-    bool smooth = formula_is_smooth(&reading->signal) && !reading_has_times(reading);
-    if (!smooth || slt_sensitivity_gap(m->slopes->run)) {
-      sum->unknown = true;
-      continue;
-    }
-    for (uint32_t node = 0; node < SLT_SENSITIVITY_NODES; node++) {
-      double weight = 0.0;
-      double t = slt_sensitivity_node(m->slopes->run, node, &weight);
-      SLT_TRY(measuring_look(m, t));
-      if (reading->kind == READING_RMS) weight *= 2.0 * measuring_signal(m, reading, false);
-      add_signal(m, reading, SLT_WHEN_NOW, weight, sum);
-    }
+    sum->unknown = slt_sensitivity_gap(m->slopes->run) != NULL;
+    if (!sum->unknown && is_whole(reading)) SLT_TRY(add_integral(m, i, m->since, m->until));
   }
   return SLT_OK;
 }
 
+SltStatus slopes_take_piece(Measuring* m, uint32_t i, double a, double b) {
+  const Reading* reading = &m->measures->readings[i];
+  bool asked = is_integral(reading->kind) && !is_whole(reading) && !reading_row(m, i)->unknown;
+  return asked ? add_integral(m, i, a, b) : SLT_OK;
+}
+
 void slopes_take_jump(Measuring* m, bool stops) {
+  double t = slt_sim_time(m->sim);
   for (uint32_t i = 0; i < m->measures->reading_count; i++) {
     const Reading* reading = &m->measures->readings[i];
-    if (!is_integral(reading->kind)) continue;
+    bool within = t >= reading->from && t <= reading->to;
+    if (!is_integral(reading->kind) || !within) continue;
     double before = measuring_signal(m, reading, true);
     double after = stops ? 0.0 : measuring_signal(m, reading, false);
     double jump = reading->kind == READING_RMS ? before * before - after * after : before - after;
@@ -236,15 +254,16 @@ static void conclude_reading(Measuring* m, uint32_t i, const double* readings) {
   SlopeRow* row = reading_row(m, i);
   double span = measuring_span(m, reading);
   double value = readings[i];
+  bool ends = m->stopped && slt_sim_time(m->sim) < reading->to;  // the time moves that it is about
   switch (reading->kind) {
   case READING_END: slopes_take(m, i, m->stopped ? SLT_WHEN_AFTER : SLT_WHEN_NOW); break;
   case READING_QUANTILE: row->unknown = true; break;
   case READING_MEAN:
-    if (m->stopped) row_add_time(slopes, row, -value);
+    if (ends) row_add_time(slopes, row, -value);
     row_scale(slopes, row, 1.0 / span);
     break;
   case READING_RMS:
-    if (m->stopped) row_add_time(slopes, row, -value * value);
+    if (ends) row_add_time(slopes, row, -value * value);
     row_scale(slopes, row, 1.0 / (2.0 * value * span));
     break;
   case READING_CONSTANT:

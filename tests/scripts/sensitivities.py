@@ -280,6 +280,44 @@ class Threads(Sens):
         for key, row in exact.items():
             self.near(row, float(other[key]["derivative"]), 1e-8)
 
+    def test_integrals_between_times_and_of_kinks(self):
+        # x = exp(-a t) until q, where it starts again from 1
+        a, q, lo, hi, level = 0.9, 0.4, 0.5, 2.1, 0.7
+        rows = self.sens(f"const a = {a}, q = {q};\nx' = -a*x; x(t0) = 1;\nstate s [x <= q] {{ set x = 1; }} from init, s;\n"
+                         "experiment { end = 3; }\n", "a,q", f"integral(x, {lo}, {hi})", f"mean(x, {lo}, {hi})",
+                         f"integral(abs(x - {level}))", f"rms(x, {lo}, {hi})")
+
+        def area(a, q, t, level=0):  # of abs(x - level) until t; only its derivative matters
+            period = -cmath.log(q)/a
+            full = int((t/period).real)
+            pieces = [period]*full + [t - full*period]
+            total = 0
+            for piece in pieces:
+                turn = -cmath.log(level)/a if level else piece
+                turn = turn if turn.real < piece.real else piece
+                parts = ((0, turn, 1), (turn, piece, -1))
+                for begin, end, sign in parts:
+                    total += sign*((cmath.exp(-a*begin) - cmath.exp(-a*end))/a - level*(end - begin))
+            return total
+
+        def square(a, q, t):
+            return area(2*a, q*q, t)
+
+        for name, da, dq in (("a", H*1j, 0), ("q", 0, H*1j)):
+            def between(f):
+                return f(a + da, q + dq, hi) - f(a + da, q + dq, lo)
+            self.near(rows[f"integral(x, {lo}, {hi})", name], between(area).imag/H)
+            self.near(rows[f"mean(x, {lo}, {hi})", name], between(area).imag/H/(hi - lo))
+            self.near(rows[f"rms(x, {lo}, {hi})", name], cmath.sqrt(between(square)/(hi - lo)).imag/H)
+            self.near(rows[f"integral(abs(x - {level}))", name], area(a + da, q + dq, 3, level).imag/H)
+
+    def test_motions_that_have_forgotten_where_they_began(self):
+        # Lorenz: after 20 s the derivative of the mean can be followed, after 60 s it is 10^16 and that of nothing
+        for end, verdict in ((20, "exists"), (60, "none by differences")):
+            rows = self.sens("const r = 28;\nx' = 10*(y - x); x(t0) = 1;\ny' = x*(r - z) - y; y(t0) = 1;\n"
+                             f"z' = x*y - 8/3*z; z(t0) = 1;\nexperiment {{ end = {end}; }}\n", "r", "mean(z)")
+            self.assertEqual(rows["mean(z)", "r"]["verdict"], verdict, rows)
+
     def test_derivatives_that_bend_near_by(self):
         # chaos: a derivative of 10^6 is another one at a distance of 10^-7
         for r, n in ((3.9, 18), (3.99, 22), (3.7, 25)):

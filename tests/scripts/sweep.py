@@ -107,6 +107,23 @@ class Sweep(cli_case.CliCase):
             self.near(row["max(v)"], up, 1e-8)
             self.near(row["at(y, 1.9)"], up*(1.9 - hit) - G/2*(1.9 - hit)**2, 1e-8)
 
+    def test_measures_that_turn_often_within_a_step(self):
+        # a straight line is one long step, over which a formula may do anything
+        self.write("line.lisma", "const k = 1;\nx' = k; x(t0) = 0;\nexperiment { end = 10; }\n")
+        halves = 200/math.pi
+        rest = (halves - math.floor(halves))*math.pi
+        expected = {"integral(abs(sin(20*x)))": (2*math.floor(halves) + 1 - math.cos(rest))/20,
+                    "integral(sin(200*x)^2)": 5 - math.sin(4000)/800,
+                    "mean(max(sin(30*x), 0))": 0.32,
+                    "max(abs(sin(20*x)) - 0.001*x)": math.sqrt(1 - 5e-5**2) - 0.001*math.acos(5e-5)/20,
+                    "integral(sqrt(x))": 2/3*10**1.5,
+                    # rounding does not get better by halving
+                    "integral((1e5 + sin(x)) - 1e5)": 1 - math.cos(10)}
+        arguments = [part for m in expected for part in ("-m", m)]
+        row = self.rows("line.lisma", "--vary", "k=1", *arguments)[0]
+        for name, value in expected.items():
+            self.near(row[name], value, 1e-11)
+
     def test_measures_of_the_model(self):
         row = self.rows("fall.lisma", "--vary", "y0=5")[0]
         self.near(row["hit"], math.sqrt(10/G))

@@ -75,7 +75,7 @@ TEST(formulas_that_are_none) {
 // ---- curves -------------------------------------------------------------------------------------
 
 typedef struct Kept {
-  CurvePiece pieces[CURVE_PIECES];
+  CurvePiece pieces[CURVE_DEPTH];
   uint32_t count;
   double (*value)(double);
 } Kept;
@@ -98,7 +98,7 @@ static double wave(double t) {
 TEST(curves_are_exact_to_rounding) {
   Kept kept = {.value = wave};
   double scale = 0.0;
-  CHECK(curve_walk(0.0, 3.0, &scale, kept_value, keep, &kept) == SLT_OK, "walk");
+  CHECK(curve_walk(0.0, 3.0, false, &scale, kept_value, keep, &kept) == SLT_OK, "walk");
   double integral = 0.0;
   double square = 0.0;
   double below = 0.0;
