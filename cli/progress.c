@@ -45,9 +45,10 @@ static void on_tick(int signal_number) {
   if (++end_tick >= PATIENCE_MS / TICK_MS) leave();
 }
 
-/// The first signal asks the run to end, a second one does not wait for it.
+/// The first signal asks the run to end, a second one does not wait for it. Programs like `timeout`
+/// send each of theirs twice at once, to a process and to its group: that is one.
 static void on_end(int signal_number) {
-  bool again = ended_by != 0;
+  bool again = ended_by != 0 && end_tick > 0;
   ended_by = signal_number;
   if (again) leave();
 }
@@ -193,6 +194,7 @@ void progress_begin(Progress* progress) {
   set_ends(on_end);
   set_handler(SIGALRM, on_tick, SA_RESTART);
   if (progress->sim) slt_sim_on_step(progress->sim, on_step, progress);
+  if (progress->sim) slt_sim_on_round(progress->sim, on_step, progress);
   set_timer(TICK_MS);
 }
 
@@ -209,6 +211,7 @@ double progress_end(Progress* progress) {
   // the handler of ticks stays: one that is on its way would end the program
   set_ends(SIG_DFL);
   if (progress->sim) slt_sim_on_step(progress->sim, NULL, NULL);
+  if (progress->sim) slt_sim_on_round(progress->sim, NULL, NULL);
   progress_hide(progress);
   return wall_clock() - progress->begun;
 }

@@ -38,6 +38,7 @@ typedef struct Run {
   double pace_start;        // time of the model at which the pace begins
   uint64_t ticks_seen;      // when the clock was last asked for a checkpoint
   double checkpoint_begun;  // wall clock of the last one
+  double checkpoint_t;      // its time; not a number before the first
   int checkpoint_exit;      // of the first one that could not be written; CLI_DONE
   char* stop_text;
   char undetermined[400];  // variables that some mode leaves undetermined, and the mode
@@ -357,6 +358,7 @@ static void save_checkpoint(Run* run) {
   if (run->checkpoint_exit != CLI_DONE) return;
   progress_hide(&run->progress);
   run->checkpoint_exit = checkpoint_write(run->options.checkpoint, run->sim, &mark);
+  run->checkpoint_t = slt_sim_time(run->sim);
 }
 
 /// Between steps: whether the run is to end; a checkpoint then, and when it is time for one.
@@ -497,6 +499,20 @@ static void report_limit(const Run* run) {
            cli_number_text(slt_sim_time(run->sim), t_text));
 }
 
+/// A run that is ended within an instant cannot be saved there: the last checkpoint, if there is
+/// one, is of an earlier time.
+static void note_checkpoint(const Run* run) {
+  char t_text[32];
+  if (isnan(run->checkpoint_t)) {
+    cli_note("it ended within an instant, before its first checkpoint");
+  } else if (run->checkpoint_t < slt_sim_time(run->sim)) {
+    cli_note("it ended within an instant; go on from t = %s with --resume %s and the same options",
+             cli_number_text(run->checkpoint_t, t_text), run->options.checkpoint);
+  } else {
+    cli_note("go on with --resume %s and the same options", run->options.checkpoint);
+  }
+}
+
 static int report_interrupt(const Run* run) {
   char t_text[32];
   if (run->progress.limit) {
@@ -505,9 +521,7 @@ static int report_interrupt(const Run* run) {
     cli_note("interrupted at t = %s", cli_number_text(slt_sim_time(run->sim), t_text));
   }
   say_what_is_kept(run);
-  if (run->options.checkpoint && run->checkpoint_exit == CLI_DONE) {
-    cli_note("go on with --resume %s and the same options", run->options.checkpoint);
-  }
+  if (run->options.checkpoint && run->checkpoint_exit == CLI_DONE) note_checkpoint(run);
   if (run->progress.limit) return CLI_RUN;
   return CLI_SIGNAL + progress_signal();
 }
@@ -610,6 +624,7 @@ static int run_and_report(Run* run) {
   progress_begin(&run->progress);
   if (run->options.checkpoint) {
     run->checkpoint_begun = wall_clock();
+    run->checkpoint_t = (double)NAN;
     slt_sim_on_step(run->sim, on_step, run);
   }
   pace_begin(&run->pace, run->options.realtime);

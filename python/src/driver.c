@@ -94,17 +94,31 @@ static bool is_time_to_look(Driver* driver) {
   return true;
 }
 
+/// With the lock: whether a signal asks for the end.
+static bool is_signalled(Driver* driver) {
+  if (!driver->signals || PyErr_CheckSignals() >= 0) return false;
+  driver_keep(driver);
+  return true;
+}
+
 bool driver_step(void* user, double t) {
   Driver* driver = user;
   if (driver->type) return true;
   bool looks = driver->signals && is_time_to_look(driver);
   if (!looks && !driver->on_step) return false;
   driver_acquire(driver);
-  bool ends = driver->on_step && ask(driver, t);
-  if (!ends && driver->signals && PyErr_CheckSignals() < 0) {
-    driver_keep(driver);
-    ends = true;
-  }
+  bool ends = (driver->on_step && ask(driver, t)) || is_signalled(driver);
+  driver_release(driver);
+  return ends;
+}
+
+bool driver_round(void* user, double t) {
+  Driver* driver = user;
+  (void)t;
+  if (driver->type) return true;
+  if (!driver->signals || !is_time_to_look(driver)) return false;
+  driver_acquire(driver);
+  bool ends = is_signalled(driver);
   driver_release(driver);
   return ends;
 }

@@ -411,6 +411,7 @@ static SltStatus make_run(Run* run) {
   }
   slt_sim_on_warning(run->sim, run_warning, run);
   slt_sim_on_step(run->sim, driver_step, &run->driver);
+  slt_sim_on_round(run->sim, driver_round, &run->driver);
   return status;
 }
 

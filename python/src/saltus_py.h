@@ -152,6 +152,8 @@ bool driver_raise(Driver* driver);
 void driver_end(Driver* driver);
 /// SltCancelFn, SltEventFn; user: a Driver.
 bool driver_step(void* user, double t);
+/// Within an instant: whether a signal asks for the end.
+bool driver_round(void* user, double t);
 void driver_event(void* user, const SltEvent* event);
 /// Keep the exception that is set now.
 void driver_keep(Driver* driver);

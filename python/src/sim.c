@@ -141,6 +141,11 @@ static bool on_step(void* user, double t) {
   return self->driver && driver_step(self->driver, t);
 }
 
+static bool on_round(void* user, double t) {
+  SimObject* self = user;
+  return self->driver && driver_round(self->driver, t);
+}
+
 typedef enum Way { WAY_START, WAY_TO_TIME, WAY_TO_EVENT, WAY_STEP } Way;
 
 static SltStatus move(SimObject* self, Way way, double t) {
@@ -260,6 +265,7 @@ static PyObject* sim_new(PyTypeObject* type, PyObject* args, PyObject* keywords)
   if (good) {
     if (self->keeps_records || self->on_event) slt_sim_on_event(self->sim, on_event, self);
     slt_sim_on_step(self->sim, on_step, self);
+    slt_sim_on_round(self->sim, on_round, self);
     good = sim_enter(self);
   }
   if (good) {

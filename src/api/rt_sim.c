@@ -509,18 +509,29 @@ SltStatus slt_sim_snapshot_restore(SltSim* sim, const void* buffer, size_t size)
 }
 
 void slt_sim_on_event(SltSim* sim, SltEventFn* fn, void* user) {
-  if (sim) eng_on_event(sim->engine, fn, user);
+  if (!sim) return;
+  eng_listeners(sim->engine)->on_event = fn;
+  eng_listeners(sim->engine)->event_user = user;
 }
 
 void slt_sim_on_step(SltSim* sim, SltCancelFn* fn, void* user) {
-  if (sim) eng_on_step(sim->engine, fn, user);
+  if (!sim) return;
+  eng_listeners(sim->engine)->on_step = fn;
+  eng_listeners(sim->engine)->step_user = user;
+}
+
+void slt_sim_on_round(SltSim* sim, SltCancelFn* fn, void* user) {
+  if (!sim) return;
+  eng_listeners(sim->engine)->on_round = fn;
+  eng_listeners(sim->engine)->round_user = user;
 }
 
 void slt_sim_on_warning(SltSim* sim, SltWarningFn* fn, void* user) {
   if (!sim) return;
   sim->on_warning = fn;
   sim->warning_user = user;
-  eng_on_warning(sim->engine, fn ? pass_warning : NULL, sim);
+  eng_listeners(sim->engine)->on_warning = fn ? pass_warning : NULL;
+  eng_listeners(sim->engine)->warning_user = sim;
 }
 
 void slt_sim_conclude(SltSim* sim) {

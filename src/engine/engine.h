@@ -116,9 +116,14 @@ SltStatus eng_exchange_event(EngSim* sim, double* next, bool* restarts);
 typedef void EngEventFn(void* user, const SltEvent* event);
 typedef bool EngCancelFn(void* user, double t);
 typedef void EngWarningFn(void* user, DiagCode code, Span span, const char* message);
-void eng_on_event(EngSim* sim, EngEventFn* fn, void* user);
-void eng_on_step(EngSim* sim, EngCancelFn* fn, void* user);
-void eng_on_warning(EngSim* sim, EngWarningFn* fn, void* user);
+/// Whom a run tells and asks; NULL: nobody.
+typedef struct EngListeners {
+  EngEventFn* on_event;
+  EngCancelFn *on_step, *on_round;  // whether the advance ends; within an instant: the run
+  EngWarningFn* on_warning;
+  void *event_user, *step_user, *round_user, *warning_user;
+} EngListeners;
+EngListeners* eng_listeners(EngSim* sim);
 /// States that have stayed below the absolute tolerance.
 void eng_warn_of_small(EngSim* sim);
 

@@ -484,6 +484,7 @@ static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r
   Following f = {.set = set, .residuals = r, .jacobian = jacobian, .m = fit->m, .n = fit->n};
   SLT_TRY(slt_sim_create(fit->model, &fit->sim, &sim));
   slt_sim_on_step(sim, is_cancelled, fit);
+  slt_sim_on_round(sim, is_cancelled, fit);
   SltStatus status = SLT_OK;
   for (uint32_t i = 0; status >= 0 && i < set->data->setting_count; i++) {
     status = slt_sim_set_constant(sim, set->data->settings[i].name, set->data->settings[i].value);

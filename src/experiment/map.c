@@ -69,6 +69,7 @@ static void run_at(Map* map, const double* values, Node* out) {
     status = parameter_set(&map->design->axes[i].parameter, sim, values[i]);
   if (status >= 0) {
     slt_sim_on_step(sim, parallel_cancelled, &map->parallel);
+    slt_sim_on_round(sim, parallel_cancelled, &map->parallel);
     status = measures_follow(map->none, sim, map->t_end, &unused, &track, NULL);
   }
   if (status == SLT_ERR_NOMEM) atomic_store(&map->parallel.failed, true);

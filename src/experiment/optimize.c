@@ -93,6 +93,7 @@ static void run_at(Optimize* o, const double* u, double* values) {
   for (uint32_t i = 0; status >= 0 && i < o->n; i++)
     status = parameter_set(&o->parameters[i], sim, u[i] * o->scale[i]);
   if (sim) slt_sim_on_step(sim, is_cancelled, o);
+  if (sim) slt_sim_on_round(sim, is_cancelled, o);
   if (status >= 0) status = slt_measures_run(o->measures, sim, o->t_end, values);
   slt_sim_free(sim);
   o->runs++;
@@ -155,6 +156,7 @@ static bool follow_slopes(Optimize* o, const double* u) {
   for (uint32_t i = 0; status >= 0 && i < o->n; i++)
     status = parameter_set(&o->parameters[i], sim, u[i] * o->scale[i]);
   if (sim) slt_sim_on_step(sim, is_cancelled, o);
+  if (sim) slt_sim_on_round(sim, is_cancelled, o);
   if (status >= 0) {
     status = measures_follow_slopes(o->measures, sim, o->t_end, o->parameters, o->n, o->above, NULL,
                                     &(SlopeRows){.rows = o->slopes});

@@ -83,6 +83,7 @@ static SltStatus run_once(Sens* s, const SltSimOptions* options, double value, d
   SLT_TRY(slt_sim_create(s->model, options, &sim));
   SltStatus status = set_parameters(s, sim, value);
   slt_sim_on_step(sim, ask_cancel, s);
+  slt_sim_on_round(sim, ask_cancel, s);
   bool all = s->present == s->count;
   if (status >= 0 && rows && s->direction) {
     status = follow_back(s, sim, value, values, track, rows);

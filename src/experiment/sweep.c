@@ -130,6 +130,7 @@ static bool open_member(Sweep* sweep, Runner* runner, SltSim** sim) {
     return false;
   }
   slt_sim_on_step(*sim, is_cancelled, sweep);
+  slt_sim_on_round(*sim, is_cancelled, sweep);
   status = measuring_begin(sweep->measures, *sim, sweep->t_end, NULL, NULL, &runner->measuring);
   if (status >= 0) return true;
   close_member(sweep, slot, *sim, status);

@@ -51,6 +51,7 @@ static void run_one(void* user, uint64_t number) {
     status = parameter_set(&v->design->axes[a].parameter, sim, p[a]);
   if (status >= 0) {
     slt_sim_on_step(sim, parallel_cancelled, &v->parallel);
+    slt_sim_on_round(sim, parallel_cancelled, &v->parallel);
     status = slt_measures_run(v->measures, sim, v->t_end, out);
   }
   if (status == SLT_ERR_NOMEM) atomic_store(&v->parallel.failed, true);

@@ -236,6 +236,31 @@ class Stuck(cli_case.CliCase):
             self.good("run", "ball.lisma", "-q", "-o", "whole.csv")
             self.assertEqual(self.read("b.csv"), self.read("whole.csv"))
 
+    def test_an_instant_that_takes_long(self):
+        """Limits and signals end it as they end a step: the rows before it are there, and the last one is what it began with."""
+        rooms = "for i = 1:300 { x_[i]' = -x_[i]; x_[i](t0) = i; }\nk(t0) = 0;\n"
+        chain = rooms + "automaton a { state s [k < 9e5] && [x_[1] < 0.5] { set k = k + 1; } from init, t; " \
+                        "state t [k < 9e5] && [x_[2] < 1.1] { set k = k + 1; } from s; }\n"
+        options = ("-q", "--until", "2", "--every", "0.1", "--event-rows", "none", "-o", "r.csv")
+        for text in (chain, chain + "automaton b { state s [x_[3] < 1] {} from init; }\n"):
+            self.write("m.lisma", text)
+            result = self.fails(3, "run", "m.lisma", *options, "--checkpoint", "c", "--timeout", "0.3",
+                                says=["--timeout 0.3 was reached at t = 0.69314", "8 rows up to", "before its first checkpoint"])
+            self.assertNotIn("at once", result.err)
+            last = self.read("r.csv").splitlines()[-1].split(",")
+            self.assertAlmostEqual(float(last[1]), 0.5, 6)
+            self.assertEqual(float(last[301]), 0)
+            for signals in ((signal.SIGINT,), (signal.SIGTERM, signal.SIGTERM)):
+                run = self.popen("run", "m.lisma", *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                time.sleep(0.5)
+                for number in signals:
+                    run.send_signal(number)
+                _, err = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 128 + signals[0], err)
+                self.assertIn(b"8 rows up to t = 0.69314", err)
+        self.write("m.lisma", chain.replace("x_[1] < 0.5", "x_[1] > 0").replace("x_[2] < 1.1", "x_[2] > 0"))
+        self.fails(3, "run", "m.lisma", *options, "--timeout", "0.3", says=["was reached at t = 0", "no rows"])
+
     def test_a_run_that_creeps_says_so(self):
         for text in ("x' = exp(time)*cos(exp(time)); x(t0) = 0;\n",
                      "z' = 1; z(t0) = 0; x' = exp(2*z)*sin(exp(2*z)); x(t0) = 1;\n"):

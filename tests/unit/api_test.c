@@ -337,6 +337,7 @@ TEST(calls_without_a_run) {
   CHECK(slt_sim_cost(NULL, SLT_COST_OF_VARIABLE, 0).steps == 0, "cost");
   slt_sim_on_event(NULL, NULL, NULL);
   slt_sim_on_step(NULL, NULL, NULL);
+  slt_sim_on_round(NULL, NULL, NULL);
   slt_sim_on_warning(NULL, NULL, NULL);
   slt_sim_conclude(NULL);
 }
@@ -685,6 +686,29 @@ TEST(time_without_end) {
   slt_sim_on_step(sim, cancel_after, &left);
   CHECK(slt_sim_advance(sim, (double)INFINITY, &reached) == SLT_ERR_CANCELLED, "cancelled");
   slt_sim_free(sim);
+  slt_model_free(model);
+}
+
+TEST(cancelling_within_an_instant) {
+  // it has not happened, and there is no way on from its middle
+  SltModel* model = compile("x' = 1; x(t0) = 0; k(t0) = 0;\n"
+                            "state up [x >= 1] && k < 100 { set k = k + 1; } from init, down;\n"
+                            "state down [x >= 1] && k < 100 { set k = k + 1; } from up;\n");
+  for (uint32_t rounds = 0; rounds < 100; rounds += 33) {
+    SltSim* sim = create(model);
+    SltQuantity k;
+    SltQuantity mode;
+    uint32_t left = rounds;
+    CHECK(slt_sim_find(sim, "k", &k) == SLT_OK && slt_sim_find(sim, "main.state", &mode) == SLT_OK, "");
+    CHECK(slt_sim_start(sim) == SLT_OK, "start");
+    slt_sim_on_round(sim, cancel_after, &left);
+    CHECK(slt_sim_advance(sim, 2.0, NULL) == SLT_ERR_CANCELLED, "cancelled");
+    CHECK_NEAR(slt_sim_time(sim), 1.0, 0.0, 1e-12);
+    CHECK(slt_sim_get(sim, k) == 0.0, "nothing was counted");
+    CHECK(strcmp(slt_sim_mode_name(sim, mode), "init") == 0, "the mode before");
+    CHECK(slt_sim_advance(sim, 2.0, NULL) == SLT_ERR_ARGUMENT, "it is over");
+    slt_sim_free(sim);
+  }
   slt_model_free(model);
 }
 

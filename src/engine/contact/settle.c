@@ -563,7 +563,8 @@ static void take_limit(EngSim* sim, uint32_t contact) {
 
 /// Reactions that are not the only ones (Painleve): said once, with what else could be.
 static void warn_of_ambiguity(EngSim* sim) {
-  if (!sim->contact.work->ambiguous || sim->contact.work->warned || !sim->report.on_warning) return;
+  if (!sim->contact.work->ambiguous || sim->contact.work->warned || !sim->report.to.on_warning)
+    return;
   sim->contact.work->warned = true;
   const ModelAtomText* gap = sim->model->atoms[sim->contact.closed[0].atom].written;
   eng_warn(sim, DIAG_W0804, gap->span,

@@ -250,7 +250,7 @@ static SltStatus make_consistent(EngSim* sim) {
     SLT_TRY(status);
   }
   SLT_TRY(dae_close_rest(sim));
-  if (sim->report.on_event && !initial) eng_trace_residual(sim, before, dae_distance(sim));
+  if (sim->report.to.on_event && !initial) eng_trace_residual(sim, before, dae_distance(sim));
   eng_bind(sim);
   return SLT_OK;
 }

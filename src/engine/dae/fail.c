@@ -271,7 +271,7 @@ void eng_warn_least_slow(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
   uint32_t block = sim->dae.least;
   sim->dae.least = MODEL_NONE;
-  if (block == MODEL_NONE || !im || block >= im->block_count || !sim->report.on_warning) return;
+  if (block == MODEL_NONE || !im || block >= im->block_count || !sim->report.to.on_warning) return;
   if (!eng_warn_once(sim, ENG_WARNED_LEAST)) return;
   uint32_t begin = im->block_begin[block];
   uint32_t end = im->block_begin[block + 1];

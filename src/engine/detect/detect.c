@@ -128,7 +128,7 @@ static double grazing_shift(const EngCrossing* c, double zone) {
 }
 
 void eng_warn_of_grazing(EngSim* sim) {
-  if (!sim->report.on_warning || sim->core.step.chords) return;
+  if (!sim->report.to.on_warning || sim->core.step.chords) return;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     const EngCrossing* c = &sim->detect.crossings[i];
     uint32_t id = sim->core.mode->atoms[c->index];
@@ -391,7 +391,7 @@ static bool flip_matters(EngSim* sim, uint32_t atom) {
 void eng_warn_of_relation(EngSim* sim, uint32_t index) {
   uint32_t id = sim->core.mode->atoms[index];
   EngAtomWarned* warned = &sim->atoms[id].warned;
-  if (!sim->report.on_warning || warned->no_value || !flip_matters(sim, id)) return;
+  if (!sim->report.to.on_warning || warned->no_value || !flip_matters(sim, id)) return;
   warned->no_value = true;
   eng_warn(sim, DIAG_W0810, sim->model->atoms[id].written->span,
            "at t = %s this relation has no value, and a switch or guard depends on it; it stays as "

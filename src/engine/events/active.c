@@ -307,7 +307,7 @@ SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* 
       *plain = fires_plainly(sim, events->fired[i]);
     }
     if (!*plain) break;
-    if (++events->rounds > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
+    SLT_TRY(events_next_round(sim));
     uint64_t key = events->mode_key + events->values_key;
     SLT_TRY(fire_round(sim, count, iteration, plain));
     *fired = true;

@@ -312,10 +312,8 @@ bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, ui
   Events* events = &sim->events;
   uint32_t a = copy_written(sim, first, count, NULL, false);
   uint32_t n = a + copy_written(sim, &then, 1, NULL, false);
-  if (!sim->report.on_warning || sim->instant.transitions[then].warned || n == 0) return false;
-  if (ENG_GROW(sim, events->order_values, 4 * (size_t)n) < 0) {
-    return false;
-  }
+  if (!sim->report.to.on_warning || sim->instant.transitions[then].warned) return false;
+  if (n == 0 || ENG_GROW(sim, events->order_values, 4 * (size_t)n) < 0) return false;
   double* before = events->order_values;
   double* one = before + n;
   double* other = one + n;

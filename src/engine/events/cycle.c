@@ -126,7 +126,10 @@ SltStatus events_check_repetition(EngSim* sim, uint64_t key) {
                   "becomes false once it has fired");
 }
 
-SltStatus events_too_many_rounds(EngSim* sim) {
+SltStatus events_next_round(EngSim* sim) {
+  const EngListeners* to = &sim->report.to;
+  if (to->on_round && to->on_round(to->round_user, sim->core.t)) return SLT_ERR_CANCELLED;
+  if (++sim->events.rounds <= EVENTS_ROUNDS_MAX) return SLT_OK;
   uint32_t count = eng_trace_count(sim);
   char path[1200];
   eng_trace_path(sim, count > 20 ? count - 20 : 0, path, sizeof path);

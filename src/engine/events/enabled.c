@@ -223,7 +223,7 @@ static void warn_of_order(EngSim* sim, uint32_t automaton, uint32_t transition) 
   const Model* model = sim->model;
   Span span = model->transitions[transition].span;
   bool quiet = model->automata[automaton].ranked || sim->instant.transitions[transition].warned;
-  if (!sim->report.on_warning || quiet) return;
+  if (!sim->report.to.on_warning || quiet) return;
   sim->instant.transitions[transition].warned = true;
   uint32_t* warned = sim->events.warned_orders;
   for (uint32_t i = 0; i < EVENTS_ORDERS_WARNED; i++) {

@@ -279,8 +279,8 @@ SltStatus events_seen_add(EngSim* sim, EventsSeen* seen, uint64_t key, uint64_t 
                           const struct EventsSeenEntry** again);
 /// A configuration whose key was there before: fails when all of it was.
 SltStatus events_check_repetition(EngSim* sim, uint64_t key);
-/// Fails: too many rounds.
-SltStatus events_too_many_rounds(EngSim* sim) __attribute__((cold));
+/// Fails where an instant has too many rounds, or somebody does not want to wait for its end.
+SltStatus events_next_round(EngSim* sim);
 
 // rounds.c
 

@@ -131,7 +131,7 @@ void events_warn_of_absent_starts(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   EngNames absent = {.count = 0};
   // where there are constraints, the values follow from them
-  if (!sim->report.on_warning || mode->implicit) return;
+  if (!sim->report.to.on_warning || mode->implicit) return;
   memset(sim->values.given, 0, sim->model->env_count);
   for (uint32_t i = 0; i < sim->model->start_count; i++) {
     sim->values.given[sim->model->vars[sim->model->starts[i].var].env] = 1;

@@ -195,7 +195,7 @@ static SltStatus close_contacts(EngSim* sim, bool* changed) {
   events_save_values(sim);
   SLT_TRY(eng_contact_settle(sim, changed));
   const ModelMode* mode = sim->core.mode;
-  for (uint32_t v = 0; sim->report.on_event && v < sim->model->var_count; v++) {
+  for (uint32_t v = 0; sim->report.to.on_event && v < sim->model->var_count; v++) {
     if (mode->vars[v].role != MODEL_ROLE_STATE) continue;
     for (uint32_t order = 0; order < mode->vars[v].state_order; order++) {
       uint32_t env = sim->model->vars[v].env + order;
@@ -254,6 +254,14 @@ static void end_instant(EngSim* sim, bool anew, bool* changed) {
   }
 }
 
+/// An instant that does not come to its end has not happened: values and modes are those before it.
+static void take_back(EngSim* sim) {
+  memcpy(sim->env, sim->values.before, sim->model->env_count * sizeof(double));
+  memcpy(sim->state, sim->values.state_before, sim->model->automaton_count * sizeof *sim->state);
+  sim->core.mode = sim->core.mode_before;
+  sim->core.full_stale = false;
+}
+
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->begins(sim->report.observer->user);
   sim->core.local.moved_count = 0;
@@ -304,6 +312,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   if (ENG_UNLIKELY(status >= 0 && audited)) eng_audit_end(sim, kind == ENG_INSTANT_INITIAL);
   if (status >= 0) eng_warn_least(sim);
   eng_trace_end(sim);
+  if (ENG_UNLIKELY(status < 0 && kind != ENG_INSTANT_INITIAL)) take_back(sim);
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->ends(sim->report.observer->user);
   sim->events.due_count = 0;
   sim->detect.crossing_count = 0;

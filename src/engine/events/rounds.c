@@ -51,7 +51,6 @@ static SltStatus run_round(EngSim* sim, uint64_t mode_key, uint32_t* iteration, 
   *fired = false;
   events_begin_round(sim);
   if (events->quiet) return SLT_OK;
-  if (++events->rounds > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
   uint32_t first_record = eng_trace_count(sim);
   gather_enabled(sim);
   uint32_t switches = events->fired_count;
@@ -181,7 +180,7 @@ static bool observer_is_enabled(EngSim* sim) {
 }
 
 SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
-  for (uint32_t turn = 0; turn < EVENTS_ROUNDS_MAX; turn++) {
+  for (;;) {
     // where the flows on both sides point at the surface nothing fires: the motion goes along it
     EngSlideVerdict verdict = ENG_SLIDE_NONE;
     if (!observer_is_enabled(sim)) SLT_TRY(eng_slide_continue(sim, false, &verdict));
@@ -204,9 +203,9 @@ SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
     if (!sim->instant.at_start) eng_trace_boundary(sim);
     *any = true;
     sim->core.slide.count = 0;
+    SLT_TRY(events_next_round(sim));
     SLT_TRY(move_to_side(sim, ++*iteration));
   }
-  return events_too_many_rounds(sim);
 }
 
 SltStatus events_leave_surface(EngSim* sim, bool* any) {

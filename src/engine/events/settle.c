@@ -70,7 +70,7 @@ static void ask_readers(EngSim* sim) {
 /// A configuration was reached without solving equations; fails when it has no end.
 static SltStatus check_chain(EngSim* sim) {
   Events* events = &sim->events;
-  if (++events->rounds > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
+  SLT_TRY(events_next_round(sim));
   uint64_t key = sim->events.mode_key + events->values_key;
   const struct EventsSeenEntry* again = NULL;
   SLT_TRY(events_seen_add(sim, &events->chain, key, sim->core.changes, &again));
@@ -344,7 +344,8 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
       SLT_TRY(eng_dae_complement(sim, &found));
       if (found) break;
     }
-    if (++*iteration > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
+    ++*iteration;
+    SLT_TRY(events_next_round(sim));
     bool quiet = false;
     uint32_t followed = 0;
     SLT_TRY(follow_switches(sim, *iteration, &followed, &quiet));

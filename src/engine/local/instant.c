@@ -342,7 +342,7 @@ static void end_instant(EngSim* sim) {
   sim->values.sampled = false;
   core->local.stale = true;
   // records in which no automaton moves tell of computed values too
-  bool recorded = sim->report.on_event && core->local.moved_count == 0;
+  bool recorded = sim->report.to.on_event && core->local.moved_count == 0;
   if (recorded && !sim->programs.only_states) eng_local_refresh(sim);
   eng_trace_end(sim);
   sim->detect.crossing_count = 0;

@@ -106,7 +106,7 @@ void eng_scale_note(EngSim* sim, uint32_t env, double value) {
 
 void eng_warn_of_small(EngSim* sim) {
   EngNames small = {.count = 0};
-  if (isnan(sim->options.atol) || !sim->report.on_warning || !sim->core.started) return;
+  if (isnan(sim->options.atol) || !sim->report.to.on_warning || !sim->core.started) return;
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     const ModelVar* var = &sim->model->vars[v];
     if (var->hidden || sim->core.mode->vars[v].role != MODEL_ROLE_STATE) continue;

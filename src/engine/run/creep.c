@@ -45,7 +45,7 @@ void eng_creep_look(EngSim* sim) {
   uint64_t steps = c->next - c->begin;
   double covered = sim->core.t - c->t;
   c->falls = c->begin && covered < GAIN * c->covered ? c->falls + 1 : 0;
-  if (c->falls == FALLS && sim->report.on_warning) {
+  if (c->falls == FALLS && sim->report.to.on_warning) {
     warn(sim, steps, covered, sim->core.counts.instants - c->instants);
   }
   *c = (EngCreep){.count = c->count,

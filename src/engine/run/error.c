@@ -79,9 +79,8 @@ void eng_warn(EngSim* sim, DiagCode code, Span span, const char* format, ...) {
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  if (sim->report.on_warning) {
-    sim->report.on_warning(sim->report.warning_user, code, span, message);
-  }
+  const EngListeners* to = &sim->report.to;
+  if (to->on_warning) to->on_warning(to->warning_user, code, span, message);
 }
 
 void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity) {

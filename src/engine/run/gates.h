@@ -36,7 +36,7 @@ static inline bool eng_slide_has_reactions(const EngSim* sim) {
 /// Whether nobody sees what is computed from the states in the present instant: then it is computed
 /// when somebody asks (core.full_stale).
 static inline bool eng_reduced_unseen(const EngSim* sim) {
-  return sim->active.reduced && !sim->report.on_event && !sim->model->energy;
+  return sim->active.reduced && !sim->report.to.on_event && !sim->model->energy;
 }
 
 /// What an instant looks at: places in the mode's list of atoms, and automata.

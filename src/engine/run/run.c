@@ -229,7 +229,7 @@ static void sample_end(EngSim* sim) {
 /// What no state depends on may lose its values without stopping the run: say so once.
 void eng_warn_of_values(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (!sim->report.on_warning || sim->values.warned) return;
+  if (!sim->report.to.on_warning || sim->values.warned) return;
   if (eng_all_finite(sim->values.full, mode->full.output_count)) return;
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     const ModelVar* var = &sim->model->vars[v];
@@ -261,7 +261,7 @@ static bool is_unobserved_step(const EngSim* sim) {
   const EngCore* core = &sim->core;
   if (core->segment.event || core->segment.due || !core->slide.count || !core->slide.mixed)
     return false;
-  bool unobserved = !sim->report.on_warning || sim->values.warned;
+  bool unobserved = !sim->report.to.on_warning || sim->values.warned;
   return unobserved && core->slide.by_value && !core->contact.active && !sim->detect.has_auxiliary;
 }
 
@@ -341,7 +341,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
 static SltStatus fail_advance(EngSim* sim, SltStatus status) {
   sim->core.failed = true;
   SLT_TRY(eng_foreign_check(sim));
-  if (sim->error.status >= 0) {
+  if (sim->error.status >= 0 && status != SLT_ERR_CANCELLED) {
     eng_fail(sim, status, DIAG_E0802, NULL, "the step at t = %s failed: %s",
              eng_number(sim->core.t).text, slt_status_text(status));
   }
@@ -372,7 +372,7 @@ static void tune(EngSim* sim) {
 
 /// The next stretch of motion without an instant inside.
 static SltStatus begin_segment(EngSim* sim) {
-  if (sim->report.on_step && sim->report.on_step(sim->report.step_user, sim->core.t))
+  if (sim->report.to.on_step && sim->report.to.on_step(sim->report.to.step_user, sim->core.t))
     return SLT_ERR_CANCELLED;
   if (ENG_UNLIKELY(sim->report.creep.count++ >= sim->report.creep.next)) eng_creep_look(sim);
   if (sim->provider.tune && sim->stepper->counters.rhs >= sim->programs.tune_at) tune(sim);

@@ -127,12 +127,7 @@ enum { ENG_WARNED_HELD = 1, ENG_WARNED_LEAST = 2, ENG_WARNED_SMALL = 4 };
 typedef struct EngReport {
   struct EngTrace* trace;
   const EngObserver* observer;  // NULL: nobody
-  EngEventFn* on_event;
-  void* event_user;
-  EngCancelFn* on_step;
-  void* step_user;
-  EngWarningFn* on_warning;
-  void* warning_user;
+  EngListeners to;
   EngCreep creep;
   uint8_t* warned;            // per mode: ENG_WARNED_...
   char checkpoint_text[200];  // why a checkpoint does not fit

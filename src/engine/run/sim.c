@@ -495,19 +495,8 @@ const ModelMode* eng_mode_before(const EngSim* sim) {
   return sim->core.mode_before;
 }
 
-void eng_on_event(EngSim* sim, EngEventFn* fn, void* user) {
-  sim->report.on_event = fn;
-  sim->report.event_user = user;
-}
-
-void eng_on_step(EngSim* sim, EngCancelFn* fn, void* user) {
-  sim->report.on_step = fn;
-  sim->report.step_user = user;
-}
-
-void eng_on_warning(EngSim* sim, EngWarningFn* fn, void* user) {
-  sim->report.on_warning = fn;
-  sim->report.warning_user = user;
+EngListeners* eng_listeners(EngSim* sim) {
+  return &sim->report.to;
 }
 
 const EngError* eng_error(const EngSim* sim) {

@@ -68,7 +68,7 @@ void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
   c->count = CHATTER_CHANGES;
   if (again) return;
   eng_trace_mark(sim, SLT_EVENT_CHATTER, &a->span, (Str){NULL, 0});
-  if (c->warned || !sim->report.on_warning) return;
+  if (c->warned || !sim->report.to.on_warning) return;
   c->warned = true;
   eng_warn(sim, DIAG_W0803, a->span,
            "from t = %s on '%.*s' only switches to and fro; each state is kept for %s at least",

@@ -287,7 +287,7 @@ void value_latch(EngSim* sim, uint32_t surface, bool above) {
 void slide_warn_escaping(EngSim* sim, uint32_t surface, bool above) {
   uint32_t id = sim->sliding.value.surfaces[surface].atom;
   EngAtom* atom = &sim->atoms[id];
-  if (atom->warned.escaping || !sim->report.on_warning) return;
+  if (atom->warned.escaping || !sim->report.to.on_warning) return;
   atom->warned.escaping = true;
   eng_warn(sim, DIAG_W0804, sim->model->atoms[id].written->span,
            "at t = %s the motion stands on this boundary and could leave it to either side; it "

@@ -20,7 +20,7 @@ void eng_audit_begin(EngSim* sim) {
 
 static void warn_of_energy(EngSim* sim, double gain) {
   EngAudit* audit = &sim->core.audit;
-  if (!sim->report.on_warning || audit->warned) return;
+  if (!sim->report.to.on_warning || audit->warned) return;
   audit->warned = true;
   char path[600];
   eng_trace_path(sim, 0, path, sizeof path);
@@ -56,7 +56,7 @@ static bool is_held(const EngSim* sim, uint32_t var) {
 /// Equations go on to read what keeps its value: say so once for each mode.
 static void warn_of_held(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (!sim->report.on_warning || mode->held_count == 0 || !eng_warn_once(sim, ENG_WARNED_HELD))
+  if (!sim->report.to.on_warning || mode->held_count == 0 || !eng_warn_once(sim, ENG_WARNED_HELD))
     return;
   EngNames held = {.count = 0};
   for (uint32_t v = 0; v < sim->model->var_count; v++) {

@@ -99,7 +99,7 @@ static void note_shares(EngSim* sim) {
   struct EngTrace* t = sim->report.trace;
   uint32_t n = sim->core.slide.count;
   t->share_count = 0;
-  if (!n || !sim->report.on_event) return;
+  if (!n || !sim->report.to.on_event) return;
   if (ENG_MORE(sim, t->share, n) < 0 || ENG_MORE(sim, t->share_atom, n) < 0 ||
       !eng_slide_coefficients(sim, t->share)) {
     return;
@@ -153,7 +153,7 @@ static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
                  .holds = atom->truth,
                  .armed = atom->armed,
                  .located = atom->located};
-  if (!sim->report.on_event) return truth;  // counted, but nobody listens
+  if (!sim->report.to.on_event) return truth;  // counted, but nobody listens
   uint32_t place = eng_atom_place(sim->core.mode, id);
   if (place == MODEL_NONE || !sim->active.live[id]) return truth;
   truth.g = sim->detect.g[place];
@@ -178,7 +178,7 @@ static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record
   record->truth_begin = t->truth_count;
   record->crossing = MODEL_NONE;
   // those of an instant that was located are read by nobody but the listener
-  bool unread = !sim->report.on_event && t->crossing_count > 0;
+  bool unread = !sim->report.to.on_event && t->crossing_count > 0;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t id = guard->atoms[i];
     const EngAtom* atom = &sim->atoms[id];
@@ -309,7 +309,7 @@ void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, d
   if (record == MODEL_NONE || before == after) return;
   const ModelVar* var = &sim->model->vars[action->var];
   if (var->kind != MODEL_VAR_DISCRETE) t->records[record].moved_state = true;
-  if (var->hidden || !sim->report.on_event) return;
+  if (var->hidden || !sim->report.to.on_event) return;
   if (ENG_MORE(sim, t->changes, t->change_count + 1) < 0) {
     return;
   }
@@ -436,7 +436,7 @@ void eng_trace_equivalents(EngSim* sim) {
   for (uint32_t i = 0; i < t->record_count; i++) {
     wanted |= t->records[i].kind == SLT_EVENT_SLIDE_IN;
   }
-  if (!wanted || !sim->report.on_event || ENG_MORE(sim, t->share_now, n) < 0 ||
+  if (!wanted || !sim->report.to.on_event || ENG_MORE(sim, t->share_now, n) < 0 ||
       !eng_slide_coefficients(sim, t->share_now)) {
     return;
   }
@@ -699,7 +699,7 @@ static bool is_recorded(const struct EngTrace* t, uint32_t var) {
 /// counts.
 static void note_computed(EngSim* sim) {
   struct EngTrace* t = sim->report.trace;
-  if (!sim->report.on_event || t->record_count == 0 || t->records[0].kind == SLT_EVENT_INITIAL)
+  if (!sim->report.to.on_event || t->record_count == 0 || t->records[0].kind == SLT_EVENT_INITIAL)
     return;
   if (sim->core.local.moved_count > 0) return;  // values are computed when somebody asks
   uint32_t last = t->record_count;
@@ -734,14 +734,14 @@ void eng_trace_end(EngSim* sim) {
   }
   note_computed(sim);
   Reason reason = {0, -1};
-  for (uint32_t i = 0; !sim->report.on_event && i < t->record_count; i++) {
+  for (uint32_t i = 0; !sim->report.to.on_event && i < t->record_count; i++) {
     SltEvent event;  // what is counted, and nothing else
     event.t = sim->core.t;
     event.event_class = class_of(sim, &t->records[i]);
     describe_location(sim, &t->records[i], &event);
     count_record(sim, &t->records[i], &event);
   }
-  for (uint32_t i = 0; sim->report.on_event && i < t->record_count; i++) {
+  for (uint32_t i = 0; sim->report.to.on_event && i < t->record_count; i++) {
     const Record* record = &t->records[i];
     SltEvent event = {.t = sim->core.t, .n = i, .iter = record->iteration, .kind = record->kind};
     event.event_class = class_of(sim, record);
@@ -769,6 +769,6 @@ void eng_trace_end(EngSim* sim) {
     if (i + 1 == t->record_count && sim->core.mode) fill_audit(sim, &event);
     // what found no memory is not recorded: the run ends here
     bool whole = fill_lists(sim, i, &event) && !sim->memory.lost;
-    if (whole) sim->report.on_event(sim->report.event_user, &event);
+    if (whole) sim->report.to.on_event(sim->report.to.event_user, &event);
   }
 }
