@@ -27,17 +27,27 @@ static void* grow(void* items, size_t count, size_t size) {
   return full ? realloc(items, (count ? 2 * count : 1) * size) : items;
 }
 
-/// A hint that names what was meant is a replacement.
-static void keep_fix(Document* d, Place place, const char* hint) {
-  static const char before[] = "did you mean '";
-  if (!hint || strncmp(hint, before, sizeof before - 1) != 0) return;
-  const char* begin = hint + sizeof before - 1;
-  const char* end = strstr(begin, "'?");
-  Fix* fixes = end ? grow(d->fixes, d->fix_count, sizeof *fixes) : NULL;
+static void keep_fix(Document* d, Place place, const char* begin, size_t length) {
+  Fix* fixes = grow(d->fixes, d->fix_count, sizeof *fixes);
   if (!fixes) return;
   d->fixes = fixes;
-  char* text = strndup(begin, (size_t)(end - begin));
+  char* text = strndup(begin, length);
   if (text) d->fixes[d->fix_count++] = (Fix){place, text};
+}
+
+/// A hint that names what was meant is a replacement; a ';' that a line lacks is put at its end.
+static void find_fix(Document* d, Place place, const SltDiagnostic* m) {
+  static const char before[] = "did you mean '";
+  if (m->hint && strncmp(m->hint, before, sizeof before - 1) == 0) {
+    const char* begin = m->hint + sizeof before - 1;
+    const char* end = strstr(begin, "'?");
+    if (end) keep_fix(d, place, begin, (size_t)(end - begin));
+  } else if (strncmp(m->message, "expected ';'", 12) == 0) {
+    const char* rest = d->text + place.begin;
+    rest += strspn(rest, " \t\r");
+    if (*rest == '\n' || *rest == '\0' || strncmp(rest, "//", 2) == 0)
+      keep_fix(d, (Place){place.begin, place.begin}, ";", 1);
+  }
 }
 
 /// Where a text names a file that it includes, itself or through others; the top if it does not.
@@ -59,7 +69,7 @@ static void put_diagnostic(void* user, const SltDiagnostic* m) {
   // what is said about another file stands where it is included, or at the top
   bool here = strcmp(m->file, d->path) == 0 && m->begin <= m->end && m->end <= d->length;
   Place place = here ? (Place){m->begin, m->end} : include_of(d, m->file);
-  if (here) keep_fix(d, place, m->hint);
+  if (here) find_fix(d, place, m);
   int severity = m->severity == SLT_ERROR     ? SEVERITY_ERROR
                  : m->severity == SLT_WARNING ? SEVERITY_WARNING
                                               : SEVERITY_INFORMATION;

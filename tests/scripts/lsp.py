@@ -464,6 +464,14 @@ class Lsp(unittest.TestCase):
         self.assertEqual(actions[0]["edit"]["changes"][editor.uri], [{"range": span(1, 6, 1, 9), "newText": "loss"}])
         self.assertEqual(editor.about("codeAction", range=span(0, 0, 0, 0), context={"diagnostics": []}), [])
 
+    def test_a_line_without_its_end(self):
+        editor = self.editor()
+        editor.open("x' = -x   // decay\nx(t0) = 1;\ny = 2*x z = 1;\n")
+        actions = editor.about("codeAction", range=span(0, 7, 0, 7), context={"diagnostics": []})
+        self.assertEqual([a["title"] for a in actions], ["write ';'"])
+        self.assertEqual([e["range"] for edits in actions[0]["edit"]["changes"].values() for e in edits], [span(0, 7, 0, 7)])
+        self.assertEqual(editor.about("codeAction", range=span(2, 0, 2, 20), context={"diagnostics": []}), [])
+
     def test_files_beside_the_model(self):
         with tempfile.TemporaryDirectory(prefix="saltus test-") as folder:
             with open(os.path.join(folder, "t.csv"), "w", encoding="utf-8") as file:

@@ -82,7 +82,8 @@ export abstract class Board implements ChartHost {
     return chart;
   }
   protected placeCharts(): void {
-    byId("charts").replaceChildren(...this.charts.map((c) => c.element));
+    const empty = this.run ? "Click a quantity above to see its chart." : "The charts of a run stand here.";
+    byId("charts").replaceChildren(...(this.charts.length ? this.charts.map((c) => c.element) : [make("p", { class: "empty" }, say(empty))]));
     for (const chart of this.charts) chart.describe();
     this.rearranged();
     this.changed();

@@ -17,12 +17,18 @@ export function keyText(keys: string): string {
   return keys.replace("ArrowRight", "→").replace("ArrowLeft", "←");
 }
 
+/** The key that was pressed; a letter of another alphabet counts as the Latin one on its key. */
+export function keyOf(event: KeyboardEvent): string {
+  const latin = /^Key([A-Z])$/.exec(event.code)?.[1].toLowerCase();
+  return latin && /^[^\x00-\x7f]$/.test(event.key) ? latin : event.key;
+}
+
 /** Whether an event is these keys; Ctrl is Cmd where that is usual. */
 function isPressed(keys: string, event: KeyboardEvent): boolean {
   const parts = keys.split("+");
   const key = parts.at(-1) ?? "";
   const wants = (name: string): boolean => parts.slice(0, -1).includes(name);
-  return event.key.toLowerCase() === key.toLowerCase() && wants("Ctrl") === (event.ctrlKey || event.metaKey) &&
+  return keyOf(event).toLowerCase() === key.toLowerCase() && wants("Ctrl") === (event.ctrlKey || event.metaKey) &&
     wants("Alt") === event.altKey && (wants("Shift") === event.shiftKey || key.length === 1 && !/[a-z]/i.test(key));
 }
 

@@ -65,6 +65,8 @@ export abstract class Desk extends Board implements Listener, LookingHost {
   abstract onModel(model: Model | null, messages: { severity: string; line: number; text: string }[]): void;
   abstract onTrouble(text: string): void;
   protected abstract showStatus(): void;
+  /** The time that is looked at has changed. */
+  protected abstract showTime(): void;
   abstract toast(text: string): void;
   /** Let the user choose a slider, a switch or a gauge. */
   protected abstract addControl(): void;
@@ -253,6 +255,7 @@ export abstract class Desk extends Board implements Listener, LookingHost {
     const run = this.run;
     this.cursor = t === null || !run ? null : Math.min(Math.max(t, run.start), run.t);
     this.panels.current.cursorMoved?.();
+    this.showTime();
     this.changed();
   }
 

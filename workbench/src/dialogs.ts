@@ -14,10 +14,13 @@ export function leaveByPress(): void {
   });
 }
 
-/** A line of text from the user, or null. */
-export function askText(title: string, label: string, old: string): Promise<string | null> {
+/** A line of text from the user, or null; `complaint`: what is wrong with a text, or nothing. */
+export function askText(title: string, label: string, old: string, complaint: (text: string) => string = () => ""): Promise<string | null> {
   const dialog = byId<HTMLDialogElement>("dialog");
   const input = make("input", { value: old, "aria-label": say(label) });
+  const check = (): void => input.setCustomValidity(complaint(input.value.trim()));
+  input.addEventListener("input", check);
+  check();
   dialog.replaceChildren(make("h2", {}, say(title)), make("form", { method: "dialog" }, input,
     make("div", { class: "buttons" }, make("button", { value: "" , type: "button", click: () => dialog.close("") }, "✕"), make("button", { class: "main", value: "ok" }, "OK"))));
   dialog.returnValue = "";

@@ -3,14 +3,23 @@
 // The model that is open: where it is kept, what of its text is not saved, and saving it.
 import { askText, toast } from "./dialogs";
 import { byId, download, make } from "./dom";
-import { Store } from "./store";
+import { EngineError } from "./engine";
+import { pathOfName, Store } from "./store";
 import { say } from "./words";
+
+/** A path for a model, from its name; null: the user wants none. */
+export async function askPath(title: string, proposal: string, tables: boolean): Promise<string | null> {
+  const complaint = (name: string): string => (name && pathOfName(name, tables) === null ? say("This name cannot be used.") : "");
+  const name = await askText(title, "name of the model", proposal, complaint);
+  return name ? pathOfName(name, tables) : null;
+}
 
 export class OpenModel {
   path = "";
   private savedText = "";
   private version: string | null = null;
   private replaced = ""; // the file that the next saving may replace, whoever wrote it
+  private refused = false; // nothing can be saved under this path
 
   constructor(private readonly store: Store, private readonly text: () => string) {}
 
@@ -27,6 +36,7 @@ export class OpenModel {
     this.path = path;
     this.version = version;
     this.replaced = "";
+    this.refused = false;
     this.savedText = text;
     this.store.last = path;
   }
@@ -60,22 +70,22 @@ export class OpenModel {
     name.classList.toggle("dirty", !this.isSaved);
   }
 
-  /** Where the text is to be saved, asked for where the present place is not the user's; null: nowhere. */
-  private async place(): Promise<{ path: string; version: string | null } | null> {
-    if (!this.store.isGiven(this.path)) return { path: this.path, version: this.version };
-    const name = await askText("Save", "name of the model", this.path.replace(/.*\//, ""));
-    if (!name) return null;
-    const path = /\.(lisma|rules\.md)$/.test(name) ? name : name + (this.isTables ? ".rules.md" : ".lisma");
-    return { path, version: "" };
+  /** Where the text is to be saved, asked for where the present place is not the user's, or `elsewhere`; null: nowhere. */
+  private async place(elsewhere: boolean): Promise<{ path: string; version: string | null } | null> {
+    if (!elsewhere && !this.refused && !this.store.isGiven(this.path)) return { path: this.path, version: this.version };
+    const proposal = this.store.isGiven(this.path) ? this.path.replace(/.*\//, "") : this.path;
+    const path = await askPath("Save", proposal, this.isTables);
+    return path ? { path, version: path === this.path ? this.version : "" } : null;
   }
 
-  /** Save; the path when it is another one than before. */
-  async save(): Promise<string | null> {
-    const place = await this.place();
+  /** Save, `elsewhere`: under another name; the path when it is another one than before. */
+  async save(elsewhere = false): Promise<string | null> {
+    const place = await this.place(elsewhere);
     if (!place) return null;
     const text = this.text();
     const result = await this.store.save(place.path, text, this.replaced === place.path ? null : place.version).catch((error: Error) => error);
     if (result instanceof Error) {
+      this.refused = place.version === "" && !(result instanceof EngineError);
       toast(say(result.message));
       return null;
     }
@@ -85,7 +95,7 @@ export class OpenModel {
     }
     this.replaced = result === "changed" ? place.path : "";
     if (result === "changed") {
-      toast(say("The file was changed elsewhere. Save again to replace it."));
+      toast(say(place.version === "" ? "There is a model of this name. Save again to replace it." : "The file was changed elsewhere. Save again to replace it."));
       return null;
     }
     this.store.dropDraft(this.path);

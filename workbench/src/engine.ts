@@ -95,7 +95,9 @@ export class ServedEngine extends Engine {
 
   request(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = { ...(init.headers as Record<string, string>), "X-Saltus-Token": this.token };
-    return fetch(path, { ...init, headers });
+    return fetch(path, { ...init, headers }).catch(() => {
+      throw new EngineError("`saltus serve` does not answer; is it still running?", true);
+    });
   }
 
   protected async stop(): Promise<void> {
@@ -103,12 +105,7 @@ export class ServedEngine extends Engine {
   }
 
   protected async send(body: Uint8Array): Promise<ArrayBuffer> {
-    let response: Response;
-    try {
-      response = await this.request(`/engine?page=${this.page}`, { method: "POST", body: body as BodyInit });
-    } catch {
-      throw new EngineError("`saltus serve` does not answer; is it still running?", true);
-    }
+    const response = await this.request(`/engine?page=${this.page}`, { method: "POST", body: body as BodyInit });
     if (response.ok) return response.arrayBuffer();
     throw new EngineError((await response.text()).trim(), response.status >= 500);
   }

@@ -22,6 +22,11 @@ const CLASSES: Record<string, string> = {
   boundary: "its own flow leaves this mode at once", sliding: "the motion goes on along a boundary",
 };
 
+/** Kinds of events without a transition. */
+const KINDS: Record<string, string> = {
+  "slide-in": "sliding begins", "slide-out": "sliding ends", zeno: "accumulation", reinit: "new start", chatter: "chattering", limit: "limit", stop: "stop", time: "time",
+};
+
 /** The name of an automaton: one that stands for a place of the model is called by its line, one of a rule table by its own part. */
 function automatonText(name: string): string {
   return name.replace(/@(\d+):\d+/g, ":$1").replace(/@.*/, "");
@@ -29,11 +34,14 @@ function automatonText(name: string): string {
 
 /** What happened, in a few words. */
 export function eventText(event: EventRecord): string {
+  const relation = event.atom.join(" ∧ ").replaceAll("`", "");
   if (event.automaton && event.from && event.to) {
-    const where = event.automaton === "main" ? "" : `${automatonText(event.automaton)}: `;
-    return `${where}${event.from} → ${event.to}`;
+    // a place of the model is known by what stands there
+    const name = event.automaton.includes("@") && relation ? relation : automatonText(event.automaton);
+    return `${event.automaton === "main" ? "" : `${name}: `}${event.from} → ${event.to}`;
   }
-  return event.text ? `${event.kind}: ${event.text}` : event.kind;
+  const about = event.text || relation;
+  return `${say(KINDS[event.kind] ?? event.kind)}${about ? `: ${about}` : ""}`;
 }
 
 /** A story as paragraphs: its head, what fired, what follows from it. */
@@ -137,7 +145,9 @@ export class EventList {
   private row(i: number, top: number): HTMLElement {
     const index = this.shown[i];
     const event = (this.run as Run).events[index];
+    const text = eventText(event);
     const why = event.atom.join(" ∧ ").replaceAll("`", "");
+    const further = text.includes(why) ? "" : why;
     const changes = Object.entries(event.changed).slice(0, 3).map(([n, [, after]]) => `${n} = ${after === null ? "–" : short(after, 4)}`);
     return make("div", {
       class: index === this.selected ? "event selected" : "event",
@@ -148,8 +158,8 @@ export class EventList {
     },
     make("span", { class: "t" }, short(event.t, 9)),
     make("span", { class: `class ${event.class}`, title: say(CLASSES[event.class] ?? "") }, say(event.class)),
-    make("span", {}, eventText(event)),
-    make("span", { class: "why", title: why }, changes.length ? changes.join(", ") : why));
+    make("span", { title: text }, text),
+    make("span", { class: "why", title: why }, changes.length ? changes.join(", ") : further));
   }
 
   select(index: number, quiet = false): void {

@@ -5,12 +5,15 @@
 import { byId, download, make, short } from "./dom";
 import { Engine } from "./engine";
 import { quoteName } from "./expression";
+import { shellLine } from "./link";
 import { Measured, readMeasured, spread } from "./measured";
 import { Panel } from "./panels";
 import { Run, Session, Values } from "./session";
 import { count, say } from "./words";
 
 const SLICE = 250; // ms of runs per request
+const STEPS_OF_KEYS: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+const MEMBERS_MAX = 1_000_000;
 const LEFT = 64;
 const BOTTOM = 34;
 const TOP = 12;
@@ -31,6 +34,7 @@ interface Sweep {
   parameters: string[];
   measure: string;
   counts: number[];
+  spans: [number, number][]; // of the parameters
   rows: number[][]; // parameters, then the measure
   failed: number;
   members: number;
@@ -72,6 +76,7 @@ export class Experiments implements Panel {
   private readonly stopper = make("button", { type: "button", disabled: true, click: () => this.stop() });
   private turn = 0; // counts what was begun or stopped: an older one ends
   private sweep: Sweep | null = null;
+  private pointed: number[] | null = null; // a row of the sweep
   private values: Record<string, string> = {}; // what the fields hold, by name
   private data: { name: string; text: string } | null = null;
 
@@ -208,15 +213,19 @@ export class Experiments implements Panel {
     return [this.measureField(), this.ticks()];
   }
 
+  /** A table of measured rows, to be fitted to. */
+  takeData(name: string, text: string): void {
+    this.kind = "fit";
+    this.data = { name, text };
+    this.host.showMeasured(readMeasured(text));
+    this.show();
+  }
+
   private fitFields(): HTMLElement[] {
     const file = make("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv", class: "unseen" });
     file.addEventListener("change", () => {
       const chosen = file.files?.[0];
-      void chosen?.text().then((text) => {
-        this.data = { name: chosen.name, text };
-        this.host.showMeasured(readMeasured(text));
-        this.show();
-      });
+      void chosen?.text().then((text) => this.takeData(chosen.name, text));
     });
     return [make("label", {}, make("span", {}, say("data")), make("b", { class: "file" }, this.data?.name ?? say("choose a file"), file)),
       make("p", {}, make("small", {}, say("A table with a column time; other columns have names of quantities."))),
@@ -265,20 +274,25 @@ export class Experiments implements Panel {
       const at = i === 0 ? "first" : "second";
       return { p, from: this.number(`${at}-from`), to: this.number(`${at}-to`), count: Math.round(this.number(`${at}-count`)) };
     });
+    if (ranges.reduce((n, r) => n * r.count, 1) > MEMBERS_MAX) throw new Error(say("These are too many runs for the page: a million is the most."));
     const bad = ranges.find((r) => !(Number.isFinite(r.from) && Number.isFinite(r.to) && r.from !== r.to && r.count >= 2 && r.count <= 10000));
-    if (bad) throw new Error(`${bad.p}: ${say("a range needs two numbers and at least two points")}`);
+    if (bad) throw new Error(`${bad.p}: ${say("a range needs two numbers and 2 to 10000 points")}`);
     const design = ranges.map((r) => `${quoteName(r.p)}=${r.from}:${r.to}:${r.count}`);
     const measure = this.text("measure");
-    const sweep: Sweep = { parameters, measure, counts: ranges.map((r) => r.count), rows: [], failed: 0, members: NaN };
+    const sweep: Sweep = { parameters, measure, counts: ranges.map((r) => r.count), spans: ranges.map((r) => [Math.min(r.from, r.to), Math.max(r.from, r.to)]), rows: [], failed: 0, members: NaN };
     this.sweep = sweep;
+    this.pointed = null;
     const canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": `${measure} (${parameters.join(", ")})` });
     const told = make("p", { class: "told", role: "status" });
     this.result.replaceChildren(told, canvas);
     this.listen(canvas, told);
-    const set = Object.entries(this.session.set).filter(([n]) => !parameters.includes(n)).map(([n, v]) => `--set '${n}=${v}'`);
-    const command = [`saltus sweep ${this.host.modelPath}`, ...set, ...design.map((d) => `--vary '${d}'`), `--measure '${measure}'`].join(" ");
+    const { set, until } = this.session.settingsOfRun(); // all members have those of the first
+    const others = Object.entries(this.session.set).filter(([n]) => !parameters.includes(n)).flatMap(([n, v]) => ["--set", `${n}=${v}`]);
+    const command = shellLine(["saltus", "sweep", this.host.modelPath, ...others, ...(until === undefined ? [] : ["--until", String(until)]), ...design.flatMap((d) => ["--vary", d]), "--measure", measure]);
+    const model = this.session.model;
     while (turn === this.turn && !(sweep.rows.length >= sweep.members)) {
-      const { json, numbers } = await this.engine.ask({ op: "sweep", design, measures: [measure], ...this.session.settingsOfRun(), from: sweep.rows.length, ms: SLICE });
+      if (this.session.model !== model) throw new Error(say("The model was changed: begin again."));
+      const { json, numbers } = await this.engine.ask({ op: "sweep", design, measures: [measure], set, until, from: sweep.rows.length, ms: SLICE });
       sweep.members = json.members;
       sweep.failed += json.failed;
       const width = parameters.length + 1;
@@ -301,10 +315,12 @@ export class Experiments implements Panel {
     const measure = this.text("measure");
     if (!parameters.length) throw new Error(say("choose at least one constant"));
     const found: Derivative[] = [];
+    const [model, settings] = [this.session.model, this.session.settingsOfRun()]; // the same for all of them
     for (const [i, parameter] of parameters.entries()) {
       if (turn !== this.turn) return;
+      if (this.session.model !== model) throw new Error(say("The model was changed: begin again."));
       if (i === 0) this.tell(`${say("looking at")} ${parameter}…`);
-      const { json } = await this.engine.ask({ op: "sens", parameters: [parameter], measures: [measure], ...this.session.settingsOfRun() });
+      const { json } = await this.engine.ask({ op: "sens", parameters: [parameter], measures: [measure], ...settings });
       found.push(...(json.derivatives as Derivative[]));
       if (turn !== this.turn) return;
       this.showSens(found, parameters.length);
@@ -363,20 +379,20 @@ export class Experiments implements Panel {
     if (!sweep?.rows.length) return null;
     const map = sweep.parameters.length === 2;
     const last = sweep.parameters.length;
-    const known = sweep.rows.map((r) => r[last]).filter((v) => Number.isFinite(v));
-    let [low, high] = [Math.min(...known), Math.max(...known)];
+    let [low, high] = extremes(sweep.rows, last);
     if (!(high - low > 1e-12 * Math.max(Math.abs(low), Math.abs(high)))) [low, high] = [low - 1, high + 1];
-    const span = (i: number): [number, number] => {
-      const values = sweep.rows.map((r) => r[i]);
-      return [Math.min(...values), Math.max(...values)];
-    };
-    const ox = span(0);
+    const ox = sweep.spans[0];
     const pad = 0.06 * (high - low);
-    const oy: [number, number] = map ? span(1) : [low - pad, high + pad];
+    const oy: [number, number] = map ? sweep.spans[1] : [low - pad, high + pad];
     const width = canvas.clientWidth - LEFT - this.right;
     const height = canvas.clientHeight - TOP - BOTTOM;
-    const x = (v: number): number => LEFT + ((v - ox[0]) / (ox[1] - ox[0] || 1)) * width;
-    const y = (v: number): number => TOP + height - ((v - oy[0]) / (oy[1] - oy[0] || 1)) * height;
+    // a point of a map is the middle of its field
+    const part = (v: number, [a, b]: [number, number], axis: number): number => {
+      const share = (v - a) / (b - a || 1);
+      return map ? (share * (sweep.counts[axis] - 1) + 0.5) / sweep.counts[axis] : share;
+    };
+    const x = (v: number): number => LEFT + part(v, ox, 0) * width;
+    const y = (v: number): number => TOP + height - part(v, oy, 1) * height;
     return { x, y, low, high, ox, oy };
   }
 
@@ -394,7 +410,9 @@ export class Experiments implements Panel {
     const get = (name: string): string => style.getPropertyValue(name).trim();
     if (this.sweep.parameters.length === 2) this.drawMap(context, canvas, s);
     else this.drawLine(context, s, get("--series-0"));
+    if (this.pointed) this.drawPointed(context, s, this.pointed, get("--text"), get("--ground"));
     context.strokeStyle = get("--line");
+    context.lineWidth = 1;
     context.strokeRect(LEFT, TOP, canvas.clientWidth - LEFT - this.right, canvas.clientHeight - TOP - BOTTOM);
     context.fillStyle = get("--quiet");
     context.font = "11px system-ui, sans-serif";
@@ -439,17 +457,25 @@ export class Experiments implements Panel {
     }
   }
 
+  private drawPointed(context: CanvasRenderingContext2D, s: NonNullable<ReturnType<Experiments["scales"]>>, row: number[], colour: string, ground: string): void {
+    const y = s.y(row[1]);
+    if (!Number.isFinite(y)) return;
+    // seen on every ground
+    for (const [width, paint] of [[4, ground], [1.6, colour]] as const) {
+      context.lineWidth = width;
+      context.strokeStyle = paint;
+      context.strokeRect(s.x(row[0]) - 5, y - 5, 10, 10);
+    }
+  }
+
   private drawMap(context: CanvasRenderingContext2D, canvas: HTMLCanvasElement, s: NonNullable<ReturnType<Experiments["scales"]>>): void {
     const sweep = this.sweep as Sweep;
     const w = (canvas.clientWidth - LEFT - this.right) / sweep.counts[0];
     const h = (canvas.clientHeight - TOP - BOTTOM) / sweep.counts[1];
-    const inner = (v: number, [a, b]: [number, number], n: number): number => Math.round(((v - a) / (b - a || 1)) * (n - 1));
     for (const [p, q, v] of sweep.rows) {
       const part = (v - s.low) / (s.high - s.low);
       context.fillStyle = Number.isFinite(v) ? heat(part) : "transparent";
-      const i = inner(p, s.ox, sweep.counts[0]);
-      const j = inner(q, s.oy, sweep.counts[1]);
-      context.fillRect(LEFT + i * w, canvas.clientHeight - BOTTOM - (j + 1) * h, w + 0.5, h + 0.5);
+      context.fillRect(s.x(p) - w / 2, s.y(q) - h / 2, w + 0.5, h + 0.5);
     }
     // what the colours mean
     const text = getComputedStyle(document.documentElement).getPropertyValue("--quiet").trim();
@@ -476,27 +502,64 @@ export class Experiments implements Panel {
       const distance = (r: number[]): number => Math.hypot(s.x(r[0]) - event.offsetX, map ? s.y(r[1]) - event.offsetY : 0);
       return sweep.rows.reduce((best, r) => (distance(r) < distance(best) ? r : best));
     };
-    canvas.addEventListener("pointermove", (event) => {
-      const row = nearest(event);
+    const point = (row: number[] | null, how: string): void => {
       const sweep = this.sweep;
       if (!row || !sweep) return;
+      this.pointed = row;
       const at = sweep.parameters.map((p, i) => `${p} = ${short(row[i])}`).join(", ");
       canvas.title = `${at}: ${sweep.measure} = ${short(row[sweep.parameters.length], 8)}`;
-      (told.firstChild as Text).data = `${canvas.title} · ${say("a click runs it")}`;
-    });
-    canvas.addEventListener("pointerleave", () => {
-      if (this.sweep) (told.firstChild as Text).data = this.status(this.sweep);
-    });
-    canvas.addEventListener("click", (event) => {
-      const row = nearest(event);
+      (told.firstChild as Text).data = `${canvas.title} · ${say(how)}`;
+      this.draw();
+    };
+    const use = (row: number[] | null): void => {
       if (row && this.sweep) this.host.use(Object.fromEntries(this.sweep.parameters.map((p, i) => [p, row[i]])));
+    };
+    const leave = (): void => {
+      this.pointed = null;
+      if (this.sweep?.rows.length) (told.firstChild as Text).data = this.status(this.sweep);
+      this.draw();
+    };
+    canvas.addEventListener("pointermove", (event) => point(nearest(event), "a click runs it"));
+    canvas.addEventListener("pointerleave", leave);
+    canvas.addEventListener("blur", leave);
+    canvas.addEventListener("click", (event) => use(nearest(event)));
+    canvas.addEventListener("keydown", (event) => {
+      const [right, up] = STEPS_OF_KEYS[event.key] ?? [0, 0];
+      if (event.key === "Enter") use(this.pointed);
+      else if (right || up) point(this.beside(right, up), "Enter runs it");
+      else return;
+      event.preventDefault();
     });
+  }
+
+  /** The point so many steps to the right of the one that is pointed at, and above it; the first one where there is none. */
+  private beside(right: number, up: number): number[] | null {
+    const { rows, parameters } = this.sweep ?? { rows: [], parameters: [] };
+    const at = this.pointed;
+    if (!at) return rows[0] ?? null;
+    const line = parameters.length === 1;
+    const moves = line ? [right] : [right, up]; // above a point of a line there is none
+    const ahead = (row: number[]): number => moves.reduce((sum, by, i) => sum + by * (row[i] - at[i]), 0);
+    const level = (row: number[]): boolean => moves.every((by, i) => by !== 0 || row[i] === at[i]);
+    const there = rows.filter((row) => level(row) && ahead(row) > 0);
+    return there.reduce((best, row) => (ahead(row) < ahead(best) ? row : best), there[0] ?? at);
   }
 
   /** For scripts that test the page. */
   look(): object {
     return { kind: this.kind, rows: this.sweep?.rows ?? [], members: this.sweep?.members ?? 0, told: byId("panel").querySelector(".told")?.textContent ?? "" };
   }
+}
+
+/** Lowest and highest number of a column. */
+function extremes(rows: number[][], column: number): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { [column]: value } of rows) {
+    if (!Number.isFinite(value)) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high];
 }
 
 /** From dark blue over green to yellow: lighter is more, also without colours. */

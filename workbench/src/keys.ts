@@ -13,6 +13,7 @@ export interface Doing {
   toEvent(by: 1 | -1): void;
   goToCursor(): void;
   save(): void;
+  saveElsewhere(): void;
   models(): void;
   undo(): void;
   redo(): void;
@@ -46,6 +47,7 @@ export function allCommands(on: Doing): Command[] {
     { name: "go to the time", keys: "Ctrl+G", action: () => byId<HTMLInputElement>("at").select() },
     { name: "go to the time of the cursor", action: () => on.goToCursor() },
     { name: "save", keys: "Ctrl+S", anywhere: true, action: () => on.save() },
+    { name: "save under another name", keys: "Ctrl+Shift+S", anywhere: true, action: () => on.saveElsewhere() },
     { name: "models", keys: "Ctrl+O", anywhere: true, action: () => on.models() },
     { name: "undo", keys: "Ctrl+Z", action: () => on.undo() },
     { name: "redo", keys: "Ctrl+Y", action: () => on.redo() },

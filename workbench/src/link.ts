@@ -62,12 +62,16 @@ export async function readLink(fragment: string): Promise<Shared | null> {
   };
 }
 
+/** Words as a shell takes them. */
+export function shellLine(words: string[]): string {
+  return words.map((text) => (/^[\w./=:+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)).join(" ");
+}
+
 /** `saltus run` with the same settings. */
 export function commandLine(path: string, set: Record<string, number>, until: number | null, replay: boolean): string {
-  const quote = (text: string): string => (/^[\w./=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-  const words = ["saltus", "run", quote(path)];
-  for (const [name, value] of Object.entries(set)) words.push("--set", quote(`${name}=${value}`));
+  const words = ["saltus", "run", path];
+  for (const [name, value] of Object.entries(set)) words.push("--set", `${name}=${value}`);
   if (until !== null) words.push("--until", String(until));
-  if (replay) words.push("--replay", quote(`${path.replace(/.*\//, "").replace(/\.(lisma|rules\.md)$/, "")}.replay.jsonl`));
-  return words.join(" ");
+  if (replay) words.push("--replay", `${path.replace(/.*\//, "").replace(/\.(lisma|rules\.md)$/, "")}.replay.jsonl`);
+  return shellLine(words);
 }

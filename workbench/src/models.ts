@@ -190,6 +190,7 @@ export class ModelMenu {
     for (const [place, heading] of [["draft", "Not saved"], ["own", "My models"], ["folder", "Folder"], ["gallery", "Gallery"]] as const) {
       const found = entries.filter((e) => e.place === place && words.every((w) => `${e.path} ${e.title}`.toLowerCase().includes(w)));
       if (place === "gallery" && !words.length) list.append(...this.firstOnes(found));
+      if (place === "folder" && Number.isNaN(left)) list.append(make("h3", {}, say(heading)), make("p", { class: "left" }, say("The folder cannot be read: `saltus serve` does not answer.")));
       if (!found.length) continue;
       // the gallery by its subjects, in the order of its list
       const groups = new Map<string, Entry[]>();
@@ -198,7 +199,7 @@ export class ModelMenu {
         groups.set(group, [...(groups.get(group) ?? []), e]);
       }
       for (const [group, of] of groups) list.append(make("h3", {}, group), ...of.map((e) => this.item(e)));
-      if (place === "folder" && left) list.append(make("p", { class: "left" }, `${say("not shown, too many, too deep or without a name in UTF-8:")} ${left}`));
+      if (place === "folder" && left > 0) list.append(make("p", { class: "left" }, `${say("not shown, too many, too deep or without a name in UTF-8:")} ${left}`));
     }
   }
 

@@ -330,15 +330,15 @@ export class Session {
 
   // ---- the run -----------------------------------------------------------------------------------
 
-  private settings(model: Model): object {
+  private settings(model: Model): { set: Values; until?: number } {
     const free = new Set(model.names.constants.filter((c) => !c.structural).map((c) => c.name));
     const set = Object.fromEntries(Object.entries(this.set).filter(([name]) => free.has(name)));
     return { set, ...(this.until === null ? {} : { until: this.until }) };
   }
 
   /** Constants and end of the present run, for other requests about it. */
-  settingsOfRun(): object {
-    return this.model ? { ...this.settings(this.model), ...(this.run?.live && this.run.unfinished ? { until: this.run.t } : {}) } : {};
+  settingsOfRun(): { set: Values; until?: number } {
+    return this.model ? { ...this.settings(this.model), ...(this.run?.live && this.run.unfinished ? { until: this.run.t } : {}) } : { set: {} };
   }
 
   /** Variables that were set before the run, as changes at its start. */

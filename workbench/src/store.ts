@@ -46,6 +46,13 @@ function keep(key: string, text: string): boolean {
   return lasting.set(key, text);
 }
 
+/** The path of a model that is to be called like this; null: there can be none. */
+export function pathOfName(name: string, tables: boolean): string | null {
+  const base = name.replace(/\.(lisma|rules\.md)$/, "");
+  const usable = base.split("/").every((part) => part !== "" && !part.startsWith(".")) && !/[\\\p{Cc}]/u.test(base);
+  return usable ? base + (tables ? ".rules.md" : ".lisma") : null;
+}
+
 export interface Entry {
   path: string;
   place: "draft" | "gallery" | "folder" | "own";
@@ -160,15 +167,15 @@ export class Store {
     return keys.map((key): [string, string] => [key.slice(OWN.length), lasting.get(key) ?? ""]).sort(([a], [b]) => a.localeCompare(b));
   }
 
-  /** All models; `left`: how many files and folders of the user's are not among them. */
+  /** All models; `left`: how many files and folders of the user's are not among them, NaN where nobody can say. */
   async list(): Promise<{ entries: Entry[]; left: number }> {
     const entries: Entry[] = [];
     let left = 0;
     if (this.server) {
-      const response = await this.server.request("/folder");
-      const listing = response.ok ? ((await response.json()) as { files: { path: string }[]; left: number }) : { files: [], left: 0 };
-      left = listing.left;
-      for (const f of listing.files) if (isModel(f.path)) entries.push({ path: f.path, place: "folder", title: "" });
+      const response = await this.server.request("/folder").catch(() => null);
+      const listing = response?.ok ? ((await response.json()) as { files: { path: string }[]; left: number }) : null;
+      left = listing?.left ?? NaN;
+      for (const f of listing?.files ?? []) if (isModel(f.path)) entries.push({ path: f.path, place: "folder", title: "" });
     } else {
       for (const [path, text] of this.ownModels()) entries.push({ path, place: "own", title: titleOf(text) });
     }

@@ -2,6 +2,7 @@
 //
 // Rule tables as grids, as the environment EnviCon has them: state vector, predicates, situations, rules. A grid is a view
 // of the document in the editor; what is typed into a cell replaces that cell there.
+import { keyOf } from "./commands";
 import { byId, make, quiet } from "./dom";
 import { Editor } from "./editor";
 import { Engine } from "./engine";
@@ -86,6 +87,7 @@ export class Tables {
       return;
     }
     this.shape = shape;
+    this.meant = null;
     const focus = document.activeElement instanceof HTMLInputElement ? document.activeElement.dataset.key : undefined;
     const typing = focus && this.parent.contains(document.activeElement) ? (document.activeElement as HTMLInputElement).value : null;
     const scroll = [this.parent.scrollLeft, this.parent.scrollTop];
@@ -143,6 +145,7 @@ export class Tables {
   private readonly explainSoon = quiet(250, () => void this.explain());
 
   private readonly meaning = make("output");
+  private meant: HTMLElement | null = null; // the row that it is about
   private readonly tools = make("div", { class: "row-tools", role: "toolbar" });
   private readonly footer = make("div", { class: "row-foot" }, this.meaning, this.tools);
 
@@ -162,8 +165,10 @@ export class Tables {
 
   /** What the row under the hand or the cursor stands for, at the foot of the tables. */
   private showMeaning(target: EventTarget | null): void {
-    const cell = target instanceof Element ? target.closest("tr")?.querySelector<HTMLElement>("td.meaning") : null;
-    if (cell?.textContent) this.meaning.textContent = `${cell.dataset.number}:  ${cell.textContent}`;
+    const row = target instanceof Element ? target.closest("tr") : null;
+    if (row?.dataset.line) this.meant = row;
+    const cell = this.meant?.querySelector<HTMLElement>("td.meaning");
+    this.meaning.textContent = cell?.textContent ? `${cell.dataset.number}:  ${cell.textContent}` : "";
   }
 
   private async explain(): Promise<void> {
@@ -176,6 +181,7 @@ export class Tables {
     for (const cell of this.parent.querySelectorAll<HTMLElement>("td.meaning")) {
       cell.textContent = this.meanings.get(cell.dataset.number ?? "") ?? "";
     }
+    this.showMeaning(null);
   }
 
   // ---- grids -------------------------------------------------------------------------------------
@@ -432,8 +438,8 @@ export class Tables {
     } else if (event.key === "ArrowDown" && !picking) go(Number(row) + 1, Number(column));
     else if (event.key === "ArrowUp" && !picking) go(Number(row) - 1, Number(column));
     else if (event.key === "F4") this.showProcedures(input);
-    else if (event.altKey && this.rowKey(event.key, section as SectionId, Number(row))) return event.preventDefault();
-    else if (event.key === "Insert" || (event.key === "n" && event.altKey)) this.addRow(section as SectionId);
+    else if (event.altKey && this.rowKey(keyOf(event), section as SectionId, Number(row))) return event.preventDefault();
+    else if (event.key === "Insert" || (keyOf(event) === "n" && event.altKey)) this.addRow(section as SectionId);
     else return;
     event.preventDefault();
   }

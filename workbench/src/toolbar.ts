@@ -88,13 +88,12 @@ export class Toolbar {
     const stands = Boolean(run?.live && run.unfinished);
     if (live) live.textContent = this.session.isPlaying ? `❚❚ ${say("Pause")}` : stands ? `▶ ${say("Continue")}` : `◉ ${say("Live")}`;
     live?.setAttribute("aria-pressed", String(stands));
-    if (!run) return;
-    const show = (id: string, text: string): void => {
+    const show = (id: string, t: number | undefined, digits: number): void => {
       const input = byId<HTMLInputElement>(id);
-      if (document.activeElement !== input) input.value = text;
+      if (document.activeElement !== input) input.value = t === undefined ? "" : short(t, digits);
     };
-    show("until", short(run.end));
-    show("at", short(run.live ? run.t : (this.host.cursor ?? run.t), 5));
+    show("until", run?.end, 6);
+    show("at", run?.live ? run.t : (this.host.cursor ?? run?.t), 5);
   }
 
   /** A sentence beside the buttons. */

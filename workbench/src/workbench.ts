@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The workbench: puts the parts of the page together.
-import { Commands, keyText } from "./commands";
+import { Commands, keyOf, keyText } from "./commands";
 import { askControl, controlEdit } from "./controls";
 import { Desk } from "./desk";
 import { askText, leaveByPress, showHelp, toast } from "./dialogs";
-import { OpenModel } from "./document";
+import { askPath, OpenModel } from "./document";
 import { byId, make, quiet, short, tab } from "./dom";
 import { Editor } from "./editor";
 import { openEngine, ServedEngine } from "./engine";
@@ -212,6 +212,10 @@ export class Workbench extends Desk {
     showMessages(this.editor, older ? [] : this.warnings, () => this.setView("text"));
   }
 
+  protected showTime(): void {
+    this.toolbar.update();
+  }
+
   protected showStatus(): void {
     this.toolbar.update();
     const warnings = this.run?.warnings ?? [];
@@ -251,9 +255,9 @@ export class Workbench extends Desk {
     this.compileSoon();
   }
 
-  async save(): Promise<void> {
+  async save(elsewhere = false): Promise<void> {
     const from = this.path;
-    const moved = await this.model.save();
+    const moved = await this.model.save(elsewhere);
     if (!moved) return;
     // a model of the gallery or of a link takes along what it reads; files that are there stay as they are
     const files = await this.store.filesOf(from, this.session.model?.reads ?? []);
@@ -302,7 +306,7 @@ export class Workbench extends Desk {
   private allCommands(): ReturnType<typeof allCommands> {
     return allCommands({
       restart: () => this.restart(), playOrPause: () => this.playOrPause(), toEvent: (by) => this.toEvent(by), goToCursor: () => this.goTo(this.cursor ?? 0),
-      save: () => void this.save(), models: () => void this.menu.toggle(), undo: () => this.undo(), redo: () => this.redo(),
+      save: () => void this.save(), saveElsewhere: () => void this.save(true), models: () => void this.menu.toggle(), undo: () => this.undo(), redo: () => this.redo(),
       manual: () => this.manual.open(this.topic()), palette: () => this.commands.palette(), addControl: () => void this.addControl(), keepRun: () => this.keepRun(),
       export: () => this.exporter.show(), share: () => void this.share(), tour: () => this.tour.begin(), help: () => this.showHelp(),
       theme: () => this.switchTheme(), language: () => this.switchLanguage(),
@@ -313,9 +317,10 @@ export class Workbench extends Desk {
   }
 
   private onKey(event: KeyboardEvent): void {
-    if (this.inTables(event) && (event.ctrlKey || event.metaKey) && /^[zy]$/i.test(event.key)) {
+    const key = keyOf(event).toLowerCase();
+    if (this.inTables(event) && (event.ctrlKey || event.metaKey) && /^[zy]$/.test(key)) {
       event.preventDefault();
-      if (event.key.toLowerCase() === "z" && !event.shiftKey) this.editor.undo();
+      if (key === "z" && !event.shiftKey) this.editor.undo();
       else this.editor.redo();
       return;
     }
@@ -339,6 +344,7 @@ export class Workbench extends Desk {
     addEventListener("keydown", (event) => this.onKey(event));
     addEventListener("resize", () => this.changed());
     byId("charts").addEventListener("scroll", () => this.changed());
+    addEventListener("hashchange", () => /^#(token|model)=/.test(location.hash) && location.reload()); // the address is all the same otherwise
     addEventListener("pagehide", () => this.model.keepDraft());
     addEventListener("beforeunload", () => this.model.keepDraft());
     new ResizeObserver(() => this.changed()).observe(byId("charts"));
@@ -350,6 +356,7 @@ export class Workbench extends Desk {
     listenToSplitter({ bar: byId("splitter"), property: "--left", upright: true, least: 20, most: 75 }, () => this.changed());
     listenToSplitter({ bar: byId("panel-splitter"), property: "--look", upright: false, least: 20, most: 85 }, () => this.changed());
     leaveByPress();
+    this.takeDrops();
     let waited = false;
     setInterval(() => {
       const waits = this.engine.busy > PATIENCE;
@@ -382,7 +389,8 @@ export class Workbench extends Desk {
   }
 
   get modelPath(): string {
-    return this.path.startsWith(GALLERY_FOLDER) ? `models/${shownPath(this.path)}` : shownPath(this.path);
+    const path = shownPath(this.path);
+    return this.path.startsWith(GALLERY_FOLDER) ? `models/${path}` : path.replace(/^-/, "./-");
   }
 
   get modelName(): string {
@@ -431,24 +439,44 @@ export class Workbench extends Desk {
     this.toast(`${shownPath(path)}: ${say("removed")} `, back);
   }
 
-  /** A model or a table from the user's disk. */
+  /** A model from the user's disk. */
   upload(): void {
     const input = make("input", { type: "file", accept: ".lisma,.md,.txt" });
-    input.addEventListener("change", () => {
-      const file = input.files?.[0];
-      if (!file) return;
-      const place = /\.(lisma|rules\.md)$/.test(file.name) ? file.name : `${file.name}.lisma`;
-      const read = file.size > UPLOAD_MAX ? Promise.reject(new Error("The file is too large for the page.")) : file.arrayBuffer();
-      void read.then((bytes) => this.showFresh(place, fromBytes(bytes).text)).catch((error: Error) => this.toast(say(error.message)));
-    });
+    input.addEventListener("change", () => void this.takeFile(input.files?.[0]));
     input.click();
   }
 
+  /** A file of the user's: a table is data to be fitted to, everything else a model. */
+  private async takeFile(file: File | undefined): Promise<void> {
+    if (!file) return;
+    try {
+      if (file.size > UPLOAD_MAX) throw new Error("The file is too large for the page.");
+      const { text } = fromBytes(await file.arrayBuffer());
+      if (/\.(csv|tsv)$/i.test(file.name)) {
+        this.panels.show("experiments");
+        this.experiments.takeData(file.name, text);
+      } else {
+        await this.showFresh(/\.(lisma|rules\.md)$/.test(file.name) ? file.name : `${file.name}.lisma`, text);
+      }
+    } catch (error) {
+      this.toast(error instanceof Error ? say(error.message) : String(error));
+    }
+  }
+
+  /** Files that are dropped on the page are taken; otherwise the browser would leave the page for them. */
+  private takeDrops(): void {
+    const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+    addEventListener("dragover", (event) => hasFiles(event) && event.preventDefault());
+    addEventListener("drop", (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      void this.takeFile(event.dataTransfer?.files[0]);
+    });
+  }
+
   async create(proposal: string, text: string): Promise<void> {
-    const name = await askText("New model", "name of the model", this.store.freePlace(proposal, text));
-    if (!name) return;
-    const ending = proposal.endsWith(".rules.md") ? ".rules.md" : ".lisma";
-    await this.showFresh(name.endsWith(ending) ? name : name + ending, text);
+    const path = await askPath("New model", this.store.freePlace(proposal, text), proposal.endsWith(".rules.md"));
+    if (path) await this.showFresh(path, text);
   }
 
   private async showFresh(path: string, text: string): Promise<void> {
@@ -504,7 +532,7 @@ export class Workbench extends Desk {
     this.drawing.name();
     this.manual.name();
     this.events.name();
-    for (const chart of this.charts) chart.describe();
+    this.placeCharts();
     this.tables.update(true);
     this.showMessages();
     if (this.run) {

@@ -516,6 +516,91 @@ const tests = {
     rmSync(above, { recursive: true });
   },
 
+  async names_are_checked_and_can_be_changed(bench) {
+    const { page } = bench;
+    const name = () => page.textContent("#model-name");
+    const said = (text) => page.waitForFunction((t) => !document.getElementById("toast").hidden && document.getElementById("toast").textContent.includes(t), text);
+    const begin = async (kind, ...names) => {
+      await page.click("#models-button");
+      await page.click(`#models >> text=${kind}`);
+      for (const text of names) {
+        await page.fill("dialog input", text);
+        await page.keyboard.press("Enter");
+      }
+      await page.waitForFunction(() => !document.getElementById("dialog").open);
+    };
+    // a name that hides a model of the gallery or leads elsewhere is not taken; an ending belongs to the kind
+    await begin("New rule tables", ".gallery/ball", "a/../b", "odd.lisma");
+    await page.waitForFunction(() => document.getElementById("model-name").textContent === "odd.rules.md");
+    assert.deepEqual([await page.inputValue("#at"), await page.inputValue("#until")], ["", ""], "nothing has run");
+    assert.match(await page.textContent("#charts"), /charts of a run/);
+    await begin("Empty", "first.lisma");
+    await bench.until((look) => look.path === "first.lisma" && look.state === "done");
+    await page.keyboard.press("Control+s");
+    await said("Saved.");
+    await page.keyboard.press("Control+Shift+s");
+    await page.fill("dialog input", "second");
+    await page.keyboard.press("Enter");
+    await bench.until((look) => look.path === "second.lisma");
+    assert.equal(await name(), "second.lisma");
+    await begin("Empty", "first"); // another model has this name
+    await bench.write("x' = 1; x(t0) = 0;");
+    await page.keyboard.press("Control+s");
+    await said("There is a model of this name.");
+    if (bench.form.name !== "serve") return;
+    assert.ok(existsSync(join(bench.form.folder, "second.lisma")));
+    await begin("Empty", "nowhere/third"); // there is no such folder: another name can be given
+    await page.keyboard.press("Control+s");
+    await said("this name cannot be used");
+    await page.keyboard.press("Control+s");
+    await page.fill("dialog input", "third");
+    await page.keyboard.press("Enter");
+    await bench.until((look) => look.path === "third.lisma");
+    assert.ok(existsSync(join(bench.form.folder, "third.lisma")));
+    bench.problems.length = 0; // the browser logs refusals
+  },
+
+  async keys_of_another_alphabet(bench) {
+    const { page } = bench;
+    await bench.open("ball.lisma");
+    await page.waitForTimeout(500); // a hand that rests ends a step of the history
+    await bench.slide("k", 0.3);
+    await bench.until((look) => look.constants.k < 0.5 && look.state === "done");
+    await page.waitForTimeout(500);
+    const press = (key, code, more = {}) => page.evaluate(([key, code, more]) => document.querySelector("#variables button")
+      .dispatchEvent(new KeyboardEvent("keydown", { key, code, ctrlKey: true, bubbles: true, cancelable: true, ...more })), [key, code, more]);
+    await press("я", "KeyZ");
+    await bench.until((look) => look.constants.k === 0.8);
+    await press("З", "KeyP", { shiftKey: true });
+    await page.waitForSelector("#commands");
+  },
+
+  async an_address_in_the_page_that_is_open(bench) {
+    const { page } = bench;
+    await bench.open("thermostat.lisma");
+    const packed = deflateRawSync(JSON.stringify({ path: "m.lisma", text: "x' = 1;  x(t0) = 0;\nexperiment { end = 3; }\n" })).toString("base64url");
+    await page.evaluate((packed) => (location.hash = `model=${packed}`), packed);
+    await page.waitForTimeout(300);
+    await bench.until((look) => look?.path?.endsWith("linked.lisma") && look.t === 3);
+  },
+
+  async files_are_dropped(bench) {
+    const { page } = bench;
+    await bench.open("ball.lisma");
+    const drop = async (name, text) => {
+      const data = await page.evaluateHandle(([name, text]) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([text], name));
+        return transfer;
+      }, [name, text]);
+      await page.dispatchEvent("#right", "drop", { dataTransfer: data });
+    };
+    await drop("measured.csv", "time,y\n0,10\n1,5.1\n");
+    await page.waitForSelector(".experiment-form .file >> text=measured.csv");
+    await drop("dropped.lisma", "x' = 1;  x(t0) = 0;\nexperiment { end = 4; }\n");
+    await bench.until((look) => look.path === "dropped.lisma" && look.t === 4);
+  },
+
   async unsaved_work_survives_reload(bench) {
     await bench.open("relay.lisma");
     const text = "x' = 1;\nexperiment { end = 2; }\n// not saved\n";
@@ -638,6 +723,38 @@ experiment { end = 3; }
     await bench.page.click("#experiment-run");
     await bench.page.waitForSelector(".told.failed");
     await bench.page.click("#reset");
+  },
+
+  async what_is_pointed_at_is_run(bench) {
+    const { page } = bench;
+    await bench.open("ball.lisma");
+    await page.click("#panel-tabs >> text=Experiments");
+    await page.selectOption("select[name=first]", "k");
+    await page.selectOption("select[name=second]", "y0");
+    for (const [field, text] of [["measure", "count(bounce)"], ["first-from", "0.4"], ["first-to", "0.8"], ["first-count", "5"], ["second-from", "5"], ["second-to", "20"], ["second-count", "4"]]) {
+      await page.fill(`input[name=${field}]`, text);
+    }
+    await page.fill("#until", "9");
+    await page.keyboard.press("Enter");
+    await bench.until((look) => look.t === 9);
+    await page.click("#experiment-run");
+    await bench.until((look) => look.experiment.rows.length === 20);
+    assert.match(await page.textContent(".experiment-result code"), /^saltus sweep models\/ball.lisma --until 9 --vary k=0.4:0.8:5 --vary y0=5:20:4 --measure 'count\(bounce\)'$/);
+    // near the right edge of the second field of five, in the lowest row of four
+    const canvas = page.locator(".experiment-result canvas");
+    const box = await canvas.boundingBox();
+    await page.mouse.move(box.x + 64 + ((box.width - 64 - 80) * 1.9) / 5, box.y + box.height - 34 - 4);
+    await page.waitForFunction(() => /k = 0.5, y0 = 5:/.test(document.querySelector(".told").textContent));
+    await canvas.focus();
+    for (const key of ["ArrowRight", "ArrowUp", "ArrowUp", "Enter"]) await page.keyboard.press(key);
+    await bench.until((look) => Math.abs(look.constants.k - 0.6) < 1e-12 && Math.abs(look.constants.y0 - 15) < 1e-12 && look.state === "done");
+    // a text that changes meanwhile ends it
+    await page.fill("input[name=first-count]", "300");
+    await page.fill("input[name=second-count]", "300");
+    await page.click("#experiment-run");
+    await bench.until((look) => look.experiment.rows.length > 0 && look.experiment.members === 90000);
+    await bench.write((await bench.look()).text.replace("y0 = 10", "y0 = 11"));
+    await page.waitForFunction(() => /The model was changed/.test(document.querySelector(".told")?.textContent ?? ""));
   },
 
   async constants_are_found_from_measured_rows(bench) {
