@@ -82,7 +82,9 @@ export class Costs implements Panel {
     const counts = new Map<string, { count: number; event: EventRecord }>();
     for (const event of run.events) {
       if (event.kind === "initial") continue;
-      const key = `${eventText(event)}\n${event.atom.join(" ∧ ")}`;
+      const text = eventText(event);
+      const relation = event.atom.join(" ∧ ").replaceAll("`", "");
+      const key = `${text}\n${text.includes(relation) ? "" : relation}`;
       const found = counts.get(key);
       if (found) found.count++;
       else counts.set(key, { count: 1, event });
