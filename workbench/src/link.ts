@@ -13,6 +13,7 @@ export interface Shared {
 }
 
 const TEXT_MAX = 4_000_000; // characters
+const TOO_MUCH = "the link holds too much";
 
 async function pass(bytes: Uint8Array, through: CompressionStream | DecompressionStream): Promise<Uint8Array> {
   const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(through as unknown as TransformStream<Uint8Array, Uint8Array>);
@@ -23,7 +24,7 @@ async function pass(bytes: Uint8Array, through: CompressionStream | Decompressio
     const { done, value } = await reader.read();
     if (done) break;
     size += value.length;
-    if (size > 4 * TEXT_MAX) throw new Error("the link holds too much");
+    if (size > 4 * TEXT_MAX) throw new Error(TOO_MUCH);
     pieces.push(value);
   }
   return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
@@ -36,14 +37,24 @@ export async function writeLink(shared: Shared): Promise<string> {
   return `#model=${btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
+/** What was packed; nothing where a part of the link is missing or it is none of ours. */
+async function unpack(packed: string): Promise<Record<string, unknown>> {
+  try {
+    const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
+    const json = new TextDecoder().decode(await pass(bytes, new DecompressionStream("deflate-raw")));
+    return (/^\s*\{/.test(json) ? JSON.parse(json) : {}) as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof Error && error.message === TOO_MUCH) throw error;
+    return {};
+  }
+}
+
 /** What a link holds; everything that is not of the expected kind is left out. */
 export async function readLink(fragment: string): Promise<Shared | null> {
   const packed = /(?:^#|&)model=([\w-]+)/.exec(fragment);
   if (!packed) return null;
-  const binary = atob(packed[1].replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
-  const json = new TextDecoder().decode(await pass(bytes, new DecompressionStream("deflate-raw")));
-  const raw = (/^\s*\{/.test(json) ? JSON.parse(json) : {}) as Record<string, unknown>;
+  const raw = await unpack(packed[1]);
   if (typeof raw.text !== "string" || raw.text.length > TEXT_MAX) throw new Error("the link holds no model");
   const number = (v: unknown): v is number => typeof v === "number" && Number.isFinite(v);
   const set = Object.entries((raw.set ?? {}) as Record<string, unknown>).filter((e): e is [string, number] => number(e[1]));

@@ -78,6 +78,7 @@ export interface TableRow {
   line: number; // from 1
   cells: Cell[];
   off: boolean;
+  place: number; // of one that is off, among all rows of its table, from 1
 }
 
 export interface Table {
@@ -140,7 +141,7 @@ function split(line: string, begin: number): Cell[] {
   return cells;
 }
 
-const OFF = /^<!-- off (\|.*\|) -->\s*$/;
+export const OFF = /^<!-- off (\|.*\|)(?: row (\d+))? -->\s*$/;
 
 /** All tables of a document, in its order. */
 export function readTables(text: string): Table[] {
@@ -169,11 +170,11 @@ export function readTables(text: string): Table[] {
     } else if (table && inside && /^\s*\|/.test(line)) {
       const rule = /^\s*\|?[\s:|-]*$/.test(line) && line.includes("-") && table.rows.length === 0 && lines[i - 1].includes("|");
       if (!rule) {
-        table.rows.push({ from: at, to: at + line.length, line: i + 1, cells: split(line, at), off: false });
+        table.rows.push({ from: at, to: at + line.length, line: i + 1, cells: split(line, at), off: false, place: 0 });
         table.end = at + line.length;
       }
     } else if (table && off) {
-      table.rows.push({ from: at, to: at + line.length, line: i + 1, cells: split(line.replace(/ -->\s*$/, ""), at), off: true });
+      table.rows.push({ from: at, to: at + line.length, line: i + 1, cells: split(line.replace(/(\|)[^|]*-->\s*$/, "$1"), at), off: true, place: Number(off[2] ?? Infinity) });
       inside = false;
     } else {
       inside = false;

@@ -6,7 +6,7 @@ import { keyOf } from "./commands";
 import { byId, make, quiet } from "./dom";
 import { Editor } from "./editor";
 import { Engine } from "./engine";
-import { Cell, cellText, columnTitle, freshColumns, readTables, SectionId, sectionTitle, Table, TableRow } from "./markdown";
+import { Cell, cellText, columnTitle, freshColumns, OFF, readTables, SectionId, sectionTitle, Table, TableRow } from "./markdown";
 import { tellFormula } from "./story";
 import { bilingual, getLanguage, say } from "./words";
 
@@ -21,6 +21,14 @@ const NUMBERS = new Set(["coefficient", "value", "initial", "number"]);
 /** Whether the first column counts the rows. */
 function isNumbered(section: SectionId): boolean {
   return section === "rules" || section === "drawing";
+}
+
+/** The rows of a table, those that are off in their places: the order of rows counts. */
+function inOrder(table: Table): TableRow[] {
+  const rows = table.rows.filter((r) => !r.off);
+  const off = table.rows.filter((r) => r.off).sort((a, b) => a.place - b.place);
+  for (const row of off) rows.splice(Math.min(row.place - 1, rows.length), 0, row);
+  return rows;
 }
 
 export class Tables {
@@ -363,7 +371,7 @@ export class Tables {
     this.editor.edit([{ from, to, insert: "" }]);
   }
 
-  /** A row that is switched off stands behind its table as a remark. */
+  /** A row that is switched off stands behind its table as a remark, and comes back to its place. */
   private switchRow(section: SectionId, index: number): void {
     const found = this.find(section, index);
     if (!found) return;
@@ -371,12 +379,16 @@ export class Tables {
     const line = this.lineOf(row);
     const text = this.editor.text;
     const end = row.to < text.length ? row.to + 1 : row.to;
+    const order = inOrder(table);
     if (row.off) {
-      const cells = /^<!-- off (\|.*\|) -->/.exec(line)?.[1] ?? line;
-      this.editor.edit([{ from: table.end, to: table.end, insert: `\n${cells}` }, { from: row.from, to: end, insert: "" }]);
+      const cells = OFF.exec(line)?.[1] ?? line;
+      const next = order.slice(order.indexOf(row)).find((r) => !r.off);
+      const back = next ? { from: next.from, to: next.from, insert: `${cells}\n` } : { from: table.end, to: table.end, insert: `\n${cells}` };
+      const alone = table.rows.filter((r) => r.off).length === 1 && text.slice(row.from - 2, row.from) === "\n\n"; // the gap goes with the last one
+      this.editor.edit([back, { from: row.from - (alone ? 1 : 0), to: end, insert: "" }]);
       return;
     }
-    const remark = `<!-- off ${line.trim()} -->\n`;
+    const remark = `<!-- off ${line.trim()} row ${order.indexOf(row) + 1} -->\n`;
     const hasOff = table.rows.some((r) => r.off);
     const last = table.rows.filter((r) => !r.off).at(-1) === row && table.rows.filter((r) => !r.off).length >= 1;
     const behind = last ? end : Math.min(table.end + 1, text.length);

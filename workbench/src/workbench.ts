@@ -112,6 +112,7 @@ export class Workbench extends Desk {
       this.watch(this.watched);
       return;
     }
+    let complaint = "";
     try {
       const shared = await readLink(location.hash);
       if (shared) {
@@ -125,10 +126,11 @@ export class Workbench extends Desk {
         return;
       }
     } catch (error) {
-      this.toast(error instanceof Error ? say(error.message) : String(error));
+      complaint = error instanceof Error ? say(error.message) : String(error);
     }
     const last = this.store.last ?? firstGiven() ?? FIRST_MODEL;
     await this.open(last).catch(() => this.open(FIRST_MODEL));
+    if (complaint) this.toast(complaint); // rather than what else there is to be said
   }
 
   async open(path: string): Promise<void> {

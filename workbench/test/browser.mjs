@@ -396,6 +396,16 @@ const tests = {
     await bench.until((look) => look.text.includes("<!-- off | 13 |"));
     await page.click(".tabs button[data-do=undo]");
     assert.equal((await bench.look()).text, before);
+    // rows come back to their places, whatever the order: rules are carried out one after the other
+    const turn = async (number, tool) => {
+      const key = await page.locator("table[data-section=rules] tbody tr").evaluateAll((rows, n) => rows.map((r) => r.querySelectorAll("input")).find((cells) => cells[0].value === n)[1].dataset.key, number);
+      await page.click(`input[data-key='${key}']`);
+      await page.click(`.row-tools [data-tool='${tool}']`);
+      await bench.until((look, [n, off]) => look.text.includes(`<!-- off | ${n} |`) === off, [number, tool === "switch off"]);
+    };
+    for (const number of ["3", "13", "4", "20"]) await turn(number, "switch off");
+    for (const number of ["3", "20", "4", "13"]) await turn(number, "switch on");
+    assert.equal((await bench.look()).text, before);
     await page.click("input[data-key='rules:12:1']");
     await page.click(".row-tools [data-tool=copy]");
     await bench.until((look) => look.text.split("\n").filter((l) => l.startsWith("| 13 ") || l.startsWith("| 21 ")).length === 2);
@@ -1413,6 +1423,7 @@ experiment { end = 3; }
     for (const broken of ["#model=AAAA", "#model=!!", `#model=${deflateRawSync("[]").toString("base64url")}`]) {
       const page = await newPage(null, bench.form, base + broken, bench.page.context());
       assert.equal((await page.until((look) => look.state === "done")).text.length > 0, true);
+      if (broken !== "#model=!!") await page.page.waitForFunction(() => document.getElementById("toast").textContent === "the link holds no model");
       await page.page.close();
     }
     await other.page.close();
