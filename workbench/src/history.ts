@@ -25,6 +25,10 @@ export class History<T> {
     this.place = this.states.length - 1;
   }
 
+  get isEmpty(): boolean {
+    return this.states.length === 0;
+  }
+
   get canUndo(): boolean {
     return this.place > 0;
   }

@@ -60,6 +60,12 @@ export class Looking {
     return this.history.redo();
   }
 
+  /** The first run of a model is there: whatever is changed from now on, this can be gone back to. */
+  begin(): void {
+    const now = this.history.isEmpty ? this.host.looksNow() : null;
+    if (now) this.history.note(now.look);
+  }
+
   /** Something was changed; a hand that rests ends a step of the history. */
   readonly changed = quiet(300, () => {
     const now = this.host.looksNow();

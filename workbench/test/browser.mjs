@@ -573,8 +573,7 @@ const tests = {
   async keys_of_another_alphabet(bench) {
     const { page } = bench;
     await bench.open("ball.lisma");
-    await page.waitForTimeout(500); // a hand that rests ends a step of the history
-    await bench.slide("k", 0.3);
+    await bench.slide("k", 0.3); // as soon as there is something to go back to
     await bench.until((look) => look.constants.k < 0.5 && look.state === "done");
     await page.waitForTimeout(500);
     const press = (key, code, more = {}) => page.evaluate(([key, code, more]) => document.querySelector("#variables button")
