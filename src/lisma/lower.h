@@ -727,6 +727,8 @@ void lower_check_functions(Lower* l);
 void lower_check_unused_parts(Lower* l, const AstModel* written);
 /// Tell of a call of what is no function.
 void lower_check_callee(Lower* l, const AstExpr* call);
+/// A function that is called inside of itself.
+void lower_report_recursion(Lower* l, const UserFunction* f, const AstExpr* call);
 /// Begin and end writing out a call. False after reporting.
 bool lower_enter_function(Lower* l, const AstExpr* call, uint32_t function, CallFrame* frame);
 void lower_leave_function(Lower* l, CallFrame* frame);

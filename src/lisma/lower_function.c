@@ -135,6 +135,15 @@ uint32_t lower_find_user_function(Lower* l, const AstName* callee) {
 // ---------------------------------------------------------------------------------------------
 // calls
 
+void lower_report_recursion(Lower* l, const UserFunction* f, const AstExpr* call) {
+  Diag* diag = lower_report(l, DIAG_E0219, f->prelude ? call->span : f->span,
+                            "the function '%.*s' calls itself", STR_ARGS(lower_name(l, f->name)));
+  diag_note(l->diags, diag, call->span, "it is called again here");
+  diag_hint(l->diags, diag,
+            "functions are written out where they are called: what adds up is a sum(i = 1:N, ...), "
+            "what follows in time a variable with a reset");
+}
+
 static bool check_call(Lower* l, const AstExpr* call, const UserFunction* f) {
   uint32_t wanted = f->ast->parameters.count;
   uint32_t given = call->as.call.args.count;
@@ -152,10 +161,14 @@ static bool check_call(Lower* l, const AstExpr* call, const UserFunction* f) {
   uint32_t depth = 0;
   for (const CallFrame* frame = l->functions.frame; frame; frame = frame->parent, depth++) {
     const UserFunction* around = &l->functions.user.data[frame->function];
-    if (around->ast != f->ast && depth < FUNCTION_DEPTH_MAX) continue;
-    Diag* diag = lower_report(l, DIAG_E0219, f->prelude ? call->span : f->span,
-                              "the function '%.*s' calls itself", STR_ARGS(lower_name(l, f->name)));
-    diag_note(l->diags, diag, call->span, "it is called again here");
+    if (around->ast == f->ast) {
+      lower_report_recursion(l, f, call);
+    } else if (depth >= FUNCTION_DEPTH_MAX) {
+      lower_report(l, DIAG_E0722, call->span, "functions are nested too deeply; the limit is %u",
+                   FUNCTION_DEPTH_MAX);
+    } else {
+      continue;
+    }
     return false;
   }
   return true;

@@ -42,9 +42,7 @@ static void check_called(Lower* l, const AstExpr* call) {
   }
   const UserFunction* f = &l->functions.user.data[index];
   if (f->check == CHECK_BUSY) {
-    Diag* diag = lower_report(l, DIAG_E0219, f->span, "the function '%.*s' calls itself",
-                              STR_ARGS(lower_name(l, f->name)));
-    diag_note(l->diags, diag, call->span, "it is called again here");
+    lower_report_recursion(l, f, call);
   }
   check_function(l, index);
 }

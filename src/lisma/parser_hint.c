@@ -240,6 +240,11 @@ void parser_hint_end(Parser* p, Diag* diag) {
     diag_hint(p->diags, diag, "or is an operator or ',' missing before %.*s?", STR_ARGS(found));
     break;
   }
+  case TOK_STRING:
+    diag_hint(p->diags, diag,
+              "a unit stands directly behind a number; that of a variable is given by "
+              "x { unit = \"m\"; }");
+    break;
   default: break;
   }
 }

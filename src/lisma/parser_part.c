@@ -28,6 +28,22 @@ static bool at_return(const Parser* p) {
   return word && p->next.kind != TOK_ASSIGN;
 }
 
+/// Behind a mistake in the body of a function: its rest belongs to it, up to the '}'.
+static void leave_function_body(Parser* p) {
+  while (p->tok.kind != TOK_RBRACE && p->tok.kind != TOK_LBRACE && p->tok.kind != TOK_END) {
+    if (parser_starts_statement(&p->tok)) return;
+    parser_advance(p);
+  }
+  if (parser_accept(p, TOK_RBRACE)) p->recovering = p->diags->error_count >= DIAG_LIMIT;
+}
+
+static void close_function_body(Parser* p, Span open) {
+  if (p->recovering || parser_accept(p, TOK_RBRACE) || !parser_fail(p)) return;
+  Diag* diag = diag_add(p->diags, DIAG_E0107, parser_here(p), "expected '}' behind 'return ...;'");
+  diag_note(p->diags, diag, open, "to close this bracket");
+  diag_hint(p->diags, diag, "'return' ends a function: local names stand before it");
+}
+
 /// `{ a = expr; ... return expr; }`
 static void parse_function_body(Parser* p, AstFunction* function) {
   Span open = p->tok.span;
@@ -59,11 +75,13 @@ static void parse_function_body(Parser* p, AstFunction* function) {
     parser_end_statement(p, "the local name");
   }
   PARSER_TAKE(p, mark, AstDefinition, function->locals);
-  if (p->recovering || !at_return(p)) return;
-  parser_advance(p);
-  function->result = parser_expr(p);
-  parser_end_statement(p, "the result");
-  if (!p->recovering) parser_close(p, TOK_RBRACE, open);
+  if (!p->recovering && at_return(p)) {
+    parser_advance(p);
+    function->result = parser_expr(p);
+    parser_end_statement(p, "the result");
+    close_function_body(p, open);
+  }
+  if (p->recovering) leave_function_body(p);
 }
 
 bool parser_function(Parser* p, AstStatement* out) {

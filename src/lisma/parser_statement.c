@@ -159,10 +159,13 @@ static void report_no_equation(Parser* p, const AstExpr* lhs) {
   Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
                         "expected '=' of an equation, found %.*s", STR_ARGS(found));
   const AstExpr* first = lhs->kind == AST_CHAIN ? lhs->as.chain.links.data[0].operand : NULL;
-  bool delayed = first && p->tok.kind == TOK_LBRACKET && first->kind == AST_NAME &&
-                 ast_name_is_word(&first->as.name.name, STR_LIT("after"));
-  if (delayed) {
+  bool named = first && first->kind == AST_NAME;
+  TokenKind next = p->tok.kind;
+  if (named && next == TOK_LBRACKET && ast_name_is_word(&first->as.name.name, STR_LIT("after"))) {
     diag_hint(p->diags, diag, "a delay is at least 0, and has no sign: after 0.5 [x > 1] { ... }");
+  } else if (named && next == TOK_LBRACE &&
+             ast_name_is_word(&first->as.name.name, STR_LIT("every"))) {
+    diag_hint(p->diags, diag, "a period is greater than 0, and has no sign: every 0.5 { ... }");
   } else {
     parser_hint_statement(p, diag, lhs);
   }
