@@ -188,6 +188,7 @@ static void lower_model(Lower* l) {
   resolve_init(l);
   lower_init_functions(l);
   resolve_declarations(l);
+  resolve_logical(l);
   lower_automata(l);
   resolve_lower_constants(l);
   Site top = {.body = 0, .automaton = IR_NONE, .owner = IR_NONE};

@@ -418,6 +418,13 @@ typedef struct LowerNames {
   Map place_names;                    // name id -> how often it was wanted again
 } LowerNames;
 
+/// A value that a name is given somewhere.
+typedef struct NamedValue {
+  uint32_t name;  // name id of the head
+  uint32_t next;  // place + 1 of the next one that copies the same name
+  const AstExpr* value;
+} NamedValue;
+
 /// Functions of the text and of the prelude, and the parts that were read.
 typedef struct LowerFunctions {
   Map ids;  // name id -> function + 1
@@ -429,6 +436,7 @@ typedef struct LowerFunctions {
   Map results;           // term and function, arguments -> known call + 1
   BASE_VEC(KnownCall) known;
   Map logical;                         // name id of a head: given a condition as its value
+  BASE_VEC(NamedValue) copies;         // values that may be conditions under another name
   BASE_VEC(const AstInstance*) parts;  // all instances that were read
   Map parts_seen;
   Map elements;                 // name id of an element of an array of parts -> 1
@@ -545,6 +553,8 @@ void lower_leave(Lower* l);
 // resolve.c -----------------------------------------------------------------------------------
 
 void resolve_init(Lower* l);
+/// Find the names that stand for conditions, once functions and macros are known.
+void resolve_logical(Lower* l);
 /// Name id of a written name with its indices replaced; 0 after an error.
 uint32_t resolve_name(Lower* l, const AstName* name);
 /// Name id of a plain name or of a word.

@@ -96,10 +96,10 @@ Value lower_conditional(Lower* l, const AstExpr* expr) {
   bool literal = l->terms.scope.literal || lower_is_unlocated(written);
   Value condition = literal ? literal_conditional(l, expr) : located_conditional(l, expr);
   uint32_t op = condition.type == VALUE_CONDITION ? l->m->pool.nodes.data[condition.e.index].op : 0;
-  if (op == IR_TRUE) return lower_value(l, expr->as.conditional.then_value);
-  if (op == IR_FALSE) return lower_value(l, expr->as.conditional.else_value);
-  Value yes = lower_value(l, expr->as.conditional.then_value);
-  Value no = lower_value(l, expr->as.conditional.else_value);
+  if (op == IR_TRUE) return lower_scalar(l, expr->as.conditional.then_value);
+  if (op == IR_FALSE) return lower_scalar(l, expr->as.conditional.else_value);
+  Value yes = lower_scalar(l, expr->as.conditional.then_value);
+  Value no = lower_scalar(l, expr->as.conditional.else_value);
   bool bad = condition.type == VALUE_BAD || yes.type == VALUE_BAD || no.type == VALUE_BAD;
   if (bad) return lower_value_bad();
 

@@ -40,13 +40,54 @@ bool lisma_tells_hidden(Str name, bool constant) {
 
 static void scan_block(Lower* l, const AstBlock* block);
 
-/// A name whose value is written as a condition can stand where one is needed.
+/// A name whose value is written as a condition can stand where one is needed; whether names,
+/// functions and choices are conditions is found when all of them are known.
 static void note_logical(Lower* l, const AstName* name, const AstExpr* value) {
-  bool word = value->kind == AST_NAME && value->as.name.order == 0 &&
-              (ast_name_is_word(&value->as.name.name, STR_LIT("true")) ||
-               ast_name_is_word(&value->as.name.name, STR_LIT("false")));
-  if (!word && !lower_is_condition(value)) return;
-  map_set(&l->functions.logical, names_intern(&l->m->names, name->head), 0, 1);
+  bool named = value->kind == AST_NAME && value->as.name.order == 0;
+  bool word = named && (ast_name_is_word(&value->as.name.name, STR_LIT("true")) ||
+                        ast_name_is_word(&value->as.name.name, STR_LIT("false")));
+  uint32_t head = names_intern(&l->m->names, name->head);
+  if (word || lower_is_condition(value)) {
+    map_set(&l->functions.logical, head, 0, 1);
+  } else if (named || value->kind == AST_CALL) {
+    base_vec_push(l->scratch, &l->functions.copies, ((NamedValue){head, 0, value}));
+  } else if (value->kind == AST_CONDITIONAL &&
+             value->as.conditional.else_value->kind != AST_NUMBER) {
+    note_logical(l, name, value->as.conditional.then_value);
+  }
+}
+
+/// All that copy a name whose value is a condition are conditions, and so on.
+static void follow_copies(Lower* l, const Map* copied, uint32_t name) {
+  BASE_VEC(uint32_t) open = {0};
+  base_vec_push(l->scratch, &open, name);
+  while (open.count) {
+    name = open.data[--open.count];
+    for (uint32_t i = map_get(copied, name, 0); i; i = l->functions.copies.data[i - 1].next) {
+      uint32_t copy = l->functions.copies.data[i - 1].name;
+      if (map_get(&l->functions.logical, copy, 0)) continue;
+      map_set(&l->functions.logical, copy, 0, 1);
+      base_vec_push(l->scratch, &open, copy);
+    }
+  }
+}
+
+void resolve_logical(Lower* l) {
+  Map copied = {.arena = l->scratch};
+  BASE_VEC(uint32_t) found = {0};
+  for (uint32_t i = 0; i < l->functions.copies.count; i++) {
+    NamedValue* copy = &l->functions.copies.data[i];
+    if (lower_means_condition(l, copy->value)) base_vec_push(l->scratch, &found, copy->name);
+    if (copy->value->kind != AST_NAME) continue;
+    uint32_t source = names_intern(&l->m->names, copy->value->as.name.name.head);
+    copy->next = map_get(&copied, source, 0);
+    map_set(&copied, source, 0, i + 1);
+    if (map_get(&l->functions.logical, source, 0)) base_vec_push(l->scratch, &found, copy->name);
+  }
+  for (uint32_t i = 0; i < found.count; i++) {
+    map_set(&l->functions.logical, found.data[i], 0, 1);
+    follow_copies(l, &copied, found.data[i]);
+  }
 }
 
 static void declare(Lower* l, const AstName* name) {

@@ -47,6 +47,14 @@ VALUES = {
         10.5, {"c": 4}),
     "conditions of conditions": ("x' = 1; x(t0) = 0; a = x > 0.5; b = !a; c = (x > 0.2) == (x > 0.7); f(t0) = true; w = if(f, 3, 4);",
                                  0.9, {"a": 1, "b": 0, "c": 1, "w": 3}),
+    **{"a condition under another name, " + name: (
+        "x' = 1; x(t0) = 0; n(t0) = 0; state s " + guard + " { set n = time; } from init; " + text, 3, {"n": 1})
+       for name, guard, text in (
+           ("a copy", "b", "a = x > 1; b = a;"), ("a chain", "c", "c = b; b = a; a = x > 1;"), ("a macro", "b", "b = m; macro m = x > 1;"),
+           ("a choice", "b", "b = if(x > 5, false, x > 1);"), ("a function", "b", "b = f(x); function f(u) { c = u > 1; return c && u < 5; }"),
+           ("a loop", "b[2]", "for i = 1:2 { a[i] = x > 3 - i; b[i] = a[i]; }"),
+           ("a part", "p.s", "part P { n(t0) = 0; w = u; v = w; state s v { set n = time; } from init; } P p; p.u = x > 1;"),
+           ("a discrete one", "[h]", "f(t0) = false; h(t0) = f; at 0.5 { set f = true; } at 1 { set h = f; }"))},
     "there and back in one instant": (
         "x' = 0; x(t0) = 0; m(t0) = 0; c(t0) = 0; every 1 { set x = x + 1; }"
         "state a [x > m] { set m = x, c = c + 1; } from init, b; state b [x <= m] {} from a;", 10.5, {"c": 11}),
