@@ -120,7 +120,7 @@ static const Symbol* find_here(const Document* file, const Document* d, Place wo
   for (size_t i = find_first(file, d, word); file->by_name && i < file->symbol_count; i++) {
     const Symbol* s = file->by_name[i];
     if (!document_is_word(d, word, s->name)) break;
-    if (strcmp(s->part, part) != 0) continue;
+    if (strcmp(s->part, part) != 0 || s->kind == SLT_SYMBOL_PART) continue;
     if (container && strcmp(s->container, container) != 0) continue;
     // a state of the automaton around comes before one of another
     bool near = file == d && strcmp(s->container, automaton_around(d, word)) == 0;
@@ -232,8 +232,33 @@ static const Symbol* port_around(const Document* d, Place word) {
   return NULL;
 }
 
+const Symbol* lsp_part_named(const Document* d, const char* name) {
+  const Document* file = NULL;
+  for (size_t k = 0; (file = document_family(d, k)) != NULL; k++) {
+    for (size_t i = 0; i < file->symbol_count; i++) {
+      const Symbol* s = &file->symbols[i];
+      if (s->kind == SLT_SYMBOL_PART && strcmp(s->name, name) == 0) return s;
+    }
+  }
+  return NULL;
+}
+
+/// The part that a word names: where the part is declared, and where instances of it are. Names of
+/// parts stand apart from all others: a parameter or a variable may have the same.
+static const Symbol* part_at(const Document* d, Place word) {
+  for (size_t i = 0; i < d->symbol_count; i++) {
+    const Symbol* s = &d->symbols[i];
+    if (s->kind == SLT_SYMBOL_PART && s->place.begin == word.begin) return s;
+    bool type = s->kind == SLT_SYMBOL_INSTANCE && s->whole.begin == word.begin;
+    if (type && document_is_word(d, word, s->type)) return lsp_part_named(d, s->type);
+  }
+  return NULL;
+}
+
 const Symbol* lsp_symbol_at(const Document* d, Place word) {
   if (lsp_is_key(d, word) || lsp_function_around(d, word)) return NULL;
+  const Symbol* named = part_at(d, word);
+  if (named) return named;
   const Symbol* port = port_around(d, word);
   if (port) return port;
   const Symbol* instance = argument_of(d, word);
@@ -252,17 +277,6 @@ const Symbol* lsp_symbol_at(const Document* d, Place word) {
   }
   const Symbol* own = part[0] ? find_in(d, word, part, NULL) : NULL;
   return own ? own : find_in(d, word, "", NULL);
-}
-
-const Symbol* lsp_part_named(const Document* d, const char* name) {
-  const Document* file = NULL;
-  for (size_t k = 0; (file = document_family(d, k)) != NULL; k++) {
-    for (size_t i = 0; i < file->symbol_count; i++) {
-      const Symbol* s = &file->symbols[i];
-      if (s->kind == SLT_SYMBOL_PART && strcmp(s->name, name) == 0) return s;
-    }
-  }
-  return NULL;
 }
 
 // ---- where it stands ----------------------------------------------------------------------------

@@ -262,6 +262,20 @@ class Lsp(unittest.TestCase):
         changes = editor.about("rename", line, character, newName="flow")["changes"][editor.uri]
         self.assertEqual(edited(text, changes), text.replace("q = 2", "flow = 2").replace("a.q = q", "a.q = flow"))
 
+    def test_rename_of_a_part_that_is_called_like_a_parameter(self):
+        """Names of parts stand apart from all others."""
+        text = "part R(R = 1) { y = R; } part D(R = 2) { R a(R = R), b; } D d; R r(R = 3); D = r.y + d.a.y;\n"
+        part = "part Q(R = 1) { y = R; } part D(R = 2) { Q a(R = R), b; } D d; Q r(R = 3); D = r.y + d.a.y;\n"
+        parameter = "part R(R = 1) { y = R; } part D(Q = 2) { R a(R = Q), b; } D d; R r(R = 3); D = r.y + d.a.y;\n"
+        variable = "part R(R = 1) { y = R; } part D(R = 2) { R a(R = R), b; } D d; R r(R = 3); Q = r.y + d.a.y;\n"
+        editor = self.editor()
+        editor.open(text)
+        for word, nth, wanted in (("R(R", 0, part), ("R a", 0, part), ("R r", 0, part), ("R = 2", 0, parameter), ("R), b", 0, parameter),
+                                  ("D = r", 0, variable)):
+            line, character = self.at(text, word, nth)
+            changes = editor.about("rename", line, character, newName="Q")["changes"][editor.uri]
+            self.assertEqual(edited(text, changes), wanted, word)
+
     def test_renames_of_the_gallery(self):
         """Every name of every model, given a new one: the model has the same messages, or it is said why not."""
         editor = self.editor()
