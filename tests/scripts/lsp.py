@@ -363,6 +363,17 @@ class Lsp(unittest.TestCase):
             self.assertIn(token, tokens)
         self.assertNotIn("inside", [t[0] for t in tokens])  # a comment
 
+    def test_hover_knows_the_functions_of_the_manual(self):
+        with open(os.path.join(suite.SOURCE, "docs", "language.md"), encoding="utf-8") as page:
+            table = page.read().split("\n## Functions\n")[1].split("\nThe piecewise")[0]
+        cells = [line.split(" | ")[0] for line in table.split("\n") if line.startswith("| `")]
+        names = sorted({name for cell in cells for code in cell.split("`")[1::2] for name in code.split("(")[0].split()})
+        self.assertGreater(len(names), 40)
+        editor = self.editor()
+        for name in names + ["return", "across", "through", "hold", "periodic", "cubic", "TIME", "nan"]:
+            editor.open("y = %s(2);\n" % name)
+            self.assertIsNotNone(editor.about("hover", 0, 4), name)
+
     def test_hover_tells_units(self):
         editor = self.editor()
         editor.open('x(t0) = 1 "km";  x\' = v;  v(t0) = 0;\n')
