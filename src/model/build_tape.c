@@ -224,7 +224,7 @@ static bool commutes(IrOp op) {
 static bool fold(TapeGraph* graph, IrOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t* result) {
   uint32_t arity = ir_op_arity(op);
   double x[3] = {0};
-  if (op == IR_PACK) return false;
+  if (op == IR_PACK || op == IR_NOISE) return false;  // only a run can tell
   if (arity > 0 && !tape_is_const(graph, a, &x[0])) return false;
   if (arity > 1 && !tape_is_const(graph, b, &x[1])) return false;
   if (arity > 2 && !tape_is_const(graph, c, &x[2])) return false;

@@ -71,6 +71,9 @@ VALUES = {
            ("beside a switch", "y = if(x < -1.5, 1, 2); w' = 0; w(t0) = y;", {"x": -2, "w": 1}),
            ("by a delay", "y = delay(x, 0.5); w' = 0; w(t0) = y;", {"x": -2, "w": -2}),
            ("for a guess", "q*q = 9; q(t0) ~ r; w' = 0; w(t0) = q;", {"w": -3}))},
+    "noise of numbers is that of constants": (
+        "const s = 1, k = 2; n(t0) = noise(1, 2); m(t0) = noise(s, k); d = n - m; w(t0) = 0; at 0.5 { set w = noise(1, 2) - n; } " + STILL,
+        1, {"d": 0, "w": 0}),
     "an element of a member of an array": (
         "part A(n = 2) { for i = 1:n { z[i]' = i; z[i](t0) = 0; } } A q[3](n = i + 1);", 1, {"q[2].z[3]": 3, "q[2].z3": 3}),
     # ---- functions ----
