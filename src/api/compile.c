@@ -130,6 +130,18 @@ static bool describe_foreign(void* user, Str name, Arena* arena, Str* text, Str*
   return status >= 0;
 }
 
+/// `row[2].k` is `row.k` where the elements of an array share a parameter.
+static Str without_indices(Arena* arena, Str name) {
+  TextBuffer text = {.arena = arena};
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < name.length; i++) {
+    if (name.data[i] == '[') depth++;
+    if (depth == 0) text_append_char(&text, name.data[i]);
+    if (name.data[i] == ']' && depth) depth--;
+  }
+  return text_str(&text);
+}
+
 SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides, uint32_t count,
                                  const bool* applied, CompileNameFn* name_of, const void* names) {
   SltStatus status = SLT_OK;
@@ -141,8 +153,10 @@ SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides
     uint32_t best = wanted.length < 3 ? wanted.length : 3;  // of x nothing may be changed
     Str nearest = {NULL, 0};
     Str name = {NULL, 0};
+    Str shared = without_indices(diags->arena, wanted);
     for (uint32_t k = 0; name_of(names, k, &name); k++) {
       uint32_t distance = name.length ? str_distance(name, wanted, best) : best;
+      if (str_equal(name, shared)) distance = 0;
       if (distance >= best) continue;
       best = distance;
       nearest = name;

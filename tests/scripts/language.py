@@ -359,6 +359,8 @@ class Language(unittest.TestCase):
             status, _, errors = self.run_model(text, "--set", setting)
             self.assertEqual(status, 2, setting[:20])
             self.assertIn("is no number", errors)
+        _, _, errors = self.run_model("part P(k = 1) { x' = k; x(t0) = 0; } P row[3];", "--set", "row[2].k=3")
+        self.assertIn("did you mean 'row.k'?", errors)
         status, _, errors = self.run_model("x' = 1; x(t0) = 0; const k = 1;", "--set", "x=3")
         self.assertEqual(status, 1)
         self.assertIn("initial values: x(t0)=1", errors)
