@@ -72,8 +72,10 @@ static bool check_cycle(Expander* x, const Component* parent, const Table* table
                                : "the part '%.*s' contains itself",
                           STR_ARGS(table->part->name.head));
     diag_note(x->diags, diag, table->part->name.span, "it is declared here");
-    diag_hint(x->diags, diag, "several of a kind are an array: %.*s row[10];",
-              STR_ARGS(table->part->name.head));
+    if (!deep) {
+      diag_hint(x->diags, diag, "several of a kind are an array: %.*s row[10];",
+                STR_ARGS(table->part->name.head));
+    }
     return false;
   }
   return true;

@@ -336,6 +336,7 @@ static Value report_no_function(Lower* l, const AstExpr* expr) {
   if (name == 0) return lower_value_bad();
   Str text = lower_name(l, name);
   Symbol symbol = *resolve_symbol(l, name);
+  if (symbol.told) return lower_value_bad();
   bool index = ast_name_is_plain(callee) && resolve_binding(l, name);
   Diag* diag =
       lower_report(l, DIAG_E0210, callee->span, "'%.*s' is not a function", STR_ARGS(text));

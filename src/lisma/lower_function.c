@@ -48,6 +48,7 @@ void lower_declare_function(Lower* l, const AstFunction* function) {
   if (function->parameters.count + function->locals.count > FUNCTION_NAMES_MAX) {
     lower_report(l, DIAG_E0303, function->name.span,
                  "a function has at most %u arguments and local names", FUNCTION_NAMES_MAX);
+    symbol->told = true;
     return;
   }
   check_names(l, function);

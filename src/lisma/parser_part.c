@@ -203,6 +203,31 @@ static bool report_quantity(Parser* p, const AstPort* port) {
   return word == words[0];
 }
 
+/// A quantity is one of the port's, once.
+static void check_quantities(Parser* p, const AstPort* port) {
+  NameTable names;
+  BASE_VEC(Span) places = {0};
+  names_init(&names, p->arena);
+  const AstNameList* lists[] = {&port->across, &port->through};
+  for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t k = 0; k < lists[i]->count; k++) {
+      const AstName* name = &lists[i]->data[k];
+      uint32_t known = names_find(&names, name->head);
+      if (known) {
+        Diag* diag = diag_add(p->diags, DIAG_E0201, name->span, "'%.*s' is declared twice",
+                              STR_ARGS(name->head));
+        diag_note(p->diags, diag, places.data[known], "first declared here");
+        continue;
+      }
+      uint32_t id = names_intern(&names, name->head);
+      while (places.count <= id) {
+        base_vec_push(p->arena, &places, name->span);
+      }
+      places.data[id] = name->span;
+    }
+  }
+}
+
 bool parser_port(Parser* p, AstStatement* out) {
   AstPort* port = ARENA_NEW(p->arena, AstPort);
   parser_advance(p);
@@ -221,6 +246,7 @@ bool parser_port(Parser* p, AstStatement* out) {
     AstNameList* list = across ? &port->across : &port->through;
     *list = parse_quantities(p, *list);
   }
+  check_quantities(p, port);
   if (!p->recovering) parser_close(p, TOK_RBRACE, open);
   return !p->recovering;
 }

@@ -233,6 +233,8 @@ MISTAKES = [
     ("its loops", "part P { for i = 1:n { y[i] = 1; } } " + STILL, "E0203", "'P.n'"),
     ("its parts", "part P { Q q; } part Q { P p; } " + STILL, "E0218", "contains itself"),
     ("a function that nothing calls", "function f(x) = x*g2(x - 1); function g2(x) = f(x); " + STILL, "E0219", "calls itself"),
+    ("a function of too much", "function f(%s) = a1; y = f(%s);" % (", ".join(f"a{i}" for i in range(40)), ", ".join("1" * 40)) + STILL,
+     "E0303", "at most 32"),
     ("functions in functions in functions", "".join(f"function f{i}(x) = f{i-1}(x) + x;" for i in range(1, 150)) + "function f0(x) = x; y = f149(t);" + STILL,
      "E0722", "nested too deeply"),
     ("a local name that nothing reads", "function f(x) { u = missing + x; return x; } y = f(1); " + STILL, "E0203", "'missing'"),
