@@ -60,7 +60,8 @@ typedef struct Checker {
   DiagList* diags;
   NameTable names;
   BASE_VEC(Quantity) quantities;  // by name id
-  const uint32_t* family;         // by name id: the one that has its unit; NULL: each its own
+  const uint32_t* family;         // by name id: the one that has its unit
+  uint32_t family_count;          // of those behind it each has its own
   BASE_VEC(const AstFunction*) functions;
   BASE_VEC(Binding) bindings;
   BASE_VEC(Call) calls;         // of this pass
@@ -151,10 +152,10 @@ static void write_key(TextBuffer* key, const AstName* name, bool fixed) {
 static uint32_t quantity_id(Checker* c, const AstName* name) {
   write_key(&c->key, name, has_fixed_indices(name));
   uint32_t id = names_intern(&c->names, text_str(&c->key));
-  while (c->quantities.count <= id) {
+  while (c->quantities.count <= id || c->quantities.count < c->family_count) {
     base_vec_push(c->arena, &c->quantities, (Quantity){.known = nothing});
   }
-  return c->family ? c->family[id] : id;
+  return id < c->family_count ? c->family[id] : id;
 }
 
 static Quantity* quantity_of(Checker* c, const AstName* name) {
@@ -814,7 +815,8 @@ static LismaUnits* collect(Checker* c) {
   units->count = c->quantities.count;
   units->texts = ARENA_ARRAY(c->arena, Str, c->quantities.count + 1);
   for (uint32_t i = 0; i < c->quantities.count; i++) {
-    const Known* known = &c->quantities.data[c->family ? c->family[i] : i].known;
+    uint32_t id = i < c->family_count ? c->family[i] : i;
+    const Known* known = &c->quantities.data[id].known;
     if (known->kind != KNOWN_UNIT) continue;
     // a temperature on a scale that is not known has no unit to tell
     Unit kelvin = {.power[UNIT_KELVIN] = 1.0};
@@ -906,8 +908,12 @@ const LismaUnits* lisma_join_units(Arena* arena, const AstModel* model, const Li
   for (uint32_t i = 0; i < units->count; i++) {
     family[i] = family_of(family, i);
   }
-  Checker c = {
-      .arena = arena, .diags = diags, .key.arena = arena, .names = units->names, .family = family};
+  Checker c = {.arena = arena,
+               .diags = diags,
+               .key.arena = arena,
+               .names = units->names,
+               .family = family,
+               .family_count = units->count};
   return check(&c, model);
 }
 
