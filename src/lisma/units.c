@@ -36,8 +36,9 @@ typedef struct Known {
 /// What is known about the names of one head.
 typedef struct Quantity {
   Known known;
-  Span span;  // where it was found
-  bool own;   // the model declares it, and hides what the language means by it
+  Span span;   // where it was found
+  bool own;    // the model declares it, and hides what the language means by it
+  bool given;  // a value or an attribute tells its unit, not only what it is used with
 } Quantity;
 
 /// What an index of a loop stands for, and a parameter or a local name of a function in the call
@@ -644,6 +645,7 @@ static void check_value(Checker* c, const AstName* name, uint32_t order, const A
                         Span span) {
   quantity_of(c, name)->own = true;
   Known given = known_of(c, value);
+  if (given.kind == KNOWN_UNIT) quantity_of(c, name)->given = true;
   Known known = derivative(c, quantity_of(c, name)->known, order);
   if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
     Span found = quantity_of(c, name)->span;
@@ -663,6 +665,8 @@ static void check_equation(Checker* c, const AstStatement* s) {
   if (lhs->kind == AST_NAME) quantity_of(c, &lhs->as.name.name)->own = true;
   Known left = known_of(c, lhs);
   Known right = known_of(c, rhs);
+  if (lhs->kind == AST_NAME && right.kind == KNOWN_UNIT)
+    quantity_of(c, &lhs->as.name.name)->given = true;
   if (left.kind == KNOWN_UNIT && right.kind == KNOWN_UNIT) {
     report_sides(c, span_join(lhs->span, rhs->span), "the sides", left, right, lhs, rhs);
   }
@@ -712,6 +716,7 @@ static void check_attributes(Checker* c, const AstStatement* s) {
     if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
       report_sides(c, setting->span, "the values and this attribute", known, given, NULL, NULL);
     }
+    quantity_of(c, &s->as.attributes.name)->given = true;
     learn(c, &s->as.attributes.name, 0, given, setting->span);
   }
 }
@@ -814,9 +819,11 @@ static LismaUnits* collect(Checker* c) {
   units->names = c->names;
   units->count = c->quantities.count;
   units->texts = ARENA_ARRAY(c->arena, Str, c->quantities.count + 1);
+  units->given = ARENA_ARRAY(c->arena, bool, c->quantities.count + 1);
   for (uint32_t i = 0; i < c->quantities.count; i++) {
     uint32_t id = i < c->family_count ? c->family[i] : i;
     const Known* known = &c->quantities.data[id].known;
+    units->given[i] = c->quantities.data[id].given;
     if (known->kind != KNOWN_UNIT) continue;
     // a temperature on a scale that is not known has no unit to tell
     Unit kelvin = {.power[UNIT_KELVIN] = 1.0};
@@ -868,7 +875,7 @@ const LismaUnits* lisma_check_units(Arena* arena, const AstModel* model, DiagLis
 }
 
 /// Families that are mere numberings of quantities of several kinds: nothing tells the unit of
-/// x[i], and those of x1 and x2 differ.
+/// x[i], and those that are given for x1 and x2 differ.
 static const bool* find_numberings(Arena* arena, const LismaUnits* units,
                                    const LismaMeetings* meetings) {
   bool* mixed = ARENA_ARRAY(arena, bool, units->count);
@@ -876,7 +883,8 @@ static const bool* find_numberings(Arena* arena, const LismaUnits* units,
   for (uint32_t i = 0; i < meetings->count; i++) {
     uint32_t family = meetings->data[i].family;
     Str text = units->texts[meetings->data[i].member];
-    if (units->texts[family].length || !text.length) continue;
+    if (units->texts[family].length || !text.length || !units->given[meetings->data[i].member])
+      continue;
     if (!found[family].length) found[family] = text;
     Unit a;
     Unit b;

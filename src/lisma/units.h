@@ -9,7 +9,8 @@
 /// Units of names, by their heads.
 typedef struct LismaUnits {
   NameTable names;
-  Str* texts;  // by name id; empty where none is known
+  Str* texts;   // by name id; empty where none is known
+  bool* given;  // ... a value or an attribute tells it
   uint32_t count;
 } LismaUnits;
 

@@ -149,6 +149,8 @@ class Units(unittest.TestCase):
         wrong = (loop % (2, '2 "kg/s"') + 'x1(t0) = 1 "m"; x2(t0) = 1;', loop % (100000, '2 "kg/s"') + 'x5000(t0) = 1 "m";',
                  'const k1 = 1 "m", k2 = 2; for i = 1:2 { y[i] = 3 "s" + k[i]; }', 'for i = 1:2 { x[i]a(t0) = 1 "m"; } y = x1a + 1 "s";',
                  'for i = 1:2 { x[i,1](t0) = 1 "m"; } y = `x[2,1]` + 1 "s";',
+                 # what one of them is used with tells nothing of its own
+                 'x1 { unit = "m"; } for i = 1:3 { x[i] = i; } y = x3 + 1 "s";', 'x[1](t0) = 1 "m"; for i = 1:3 { x[i]\' = 0; } y = x[3] + 1 "s";',
                  # a message that names what no other statement does
                  'function f(u) = u + 1 "s"; x1(t0) = 1 "m"; x2(t0) = 1; for i = 1:2 { x[i]\' = 0; y[i] = f(x[i]); }',
                  # x11 is made of both
