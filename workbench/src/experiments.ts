@@ -73,7 +73,7 @@ export class Experiments implements Panel {
   private kind: Kind = "sweep";
   private readonly form = make("form", { class: "experiment-form" });
   private readonly result = make("div", { class: "experiment-result" });
-  private readonly stopper = make("button", { type: "button", disabled: true, click: () => this.stop() });
+  private readonly stopper = make("button", { type: "button", disabled: true, click: () => this.halt() });
   private turn = 0; // counts what was begun or stopped: an older one ends
   private sweep: Sweep | null = null;
   private pointed: number[] | null = null; // a row of the sweep
@@ -110,6 +110,14 @@ export class Experiments implements Panel {
   stop(): void {
     this.turn++;
     this.stopper.disabled = true;
+  }
+
+  /** What is under way ends at once: a sweep with what it has, others with nothing. */
+  private halt(): void {
+    this.stop();
+    if (this.kind === "sweep") return;
+    void this.engine.end(); // it would go on until it has found something
+    this.tell(say("This was stopped."));
   }
 
   // ---- the form ----------------------------------------------------------------------------------

@@ -450,6 +450,7 @@ const WORDS: Record<string, string> = {
   "The folder cannot be read: `saltus serve` does not answer.": "Папку не прочитать: `saltus serve` не отвечает.",
   "The model was changed: begin again.": "Модель изменена: начните заново.",
   "These are too many runs for the page: a million is the most.": "Для страницы это слишком много прогонов: их может быть не больше миллиона.",
+  "This was stopped.": "Остановлено.",
   "Enter runs it": "Enter запускает",
   "Click a quantity above to see its chart.": "Нажмите на величину сверху, чтобы увидеть её график.",
   "The charts of a run stand here.": "Здесь будут графики прогона.",

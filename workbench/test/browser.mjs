@@ -606,6 +606,15 @@ const tests = {
     };
     await drop("measured.csv", "time,y\n0,10\n1,5.1\n");
     await page.waitForSelector(".experiment-form .file >> text=measured.csv");
+    // a fit that is stopped says so and holds up nothing
+    await drop("noise.csv", `time,y\n${Array.from({ length: 600 }, (_, i) => `${i * 0.02},${Math.sin(i)}`).join("\n")}\n`);
+    await page.waitForSelector(".experiment-form .file >> text=noise.csv");
+    for (const name of ["y0", "k", "v_rest"]) await page.check(`input[name='use ${name}']`);
+    await page.click("#experiment-run");
+    await page.click(".experiment-form .buttons button >> nth=1");
+    await page.waitForFunction(() => document.querySelector(".told").textContent === "This was stopped.");
+    await page.click("#run");
+    await bench.until((look) => look.state === "done" && look.events.length === 27);
     await drop("dropped.lisma", "x' = 1;  x(t0) = 0;\nexperiment { end = 4; }\n");
     await bench.until((look) => look.path === "dropped.lisma" && look.t === 4);
   },
