@@ -10,7 +10,7 @@
 #include "numeric/numeric.h"
 
 #define LEAST_LANES 3    // fewer are faster one by one
-#define LEAST_CODE  8    // operations; shorter programs take less time than the way to the lanes
+#define LEAST_CODE  4    // operations; shorter programs take less time than the way to the lanes
 #define MOST_STATES 256  // with more, a single run keeps the machine busy
 #define MOST_RUNS   32   // that are looked at
 

@@ -10,14 +10,15 @@
 
 #include <math.h>
 
-#define SENS_LEVELS  8     // of the tableau
-#define SENS_RATIO   1.7   // of two distances of the tableau
-#define SENS_CLOSER  5     // times that an extrapolation begins anew nearer by
-#define SENS_GOOD    1e-9  // relative error with which that ends
-#define SENS_SETTLED 1e-3  // relative error above which nothing has been found
-#define SENS_PILE    1e-4  // distance within which other events mean that events accumulate here
-#define SENS_AGREE   20.0  // sides may differ by so many times their errors
-#define SENS_NOISE   1e-8  // of values, relative: what tolerances leave
+#define SENS_LEVELS  8      // of the tableau
+#define SENS_RATIO   1.7    // of two distances of the tableau
+#define SENS_CLOSER  5      // times that an extrapolation begins anew nearer by
+#define SENS_GOOD    1e-9   // relative error with which that ends
+#define SENS_SETTLED 1e-3   // relative error above which nothing has been found
+#define SENS_PILE    1e-4   // distance within which other events mean that events accumulate here
+#define SENS_AGREE   20.0   // sides may differ by so many times their errors
+#define SENS_NOISE   1e-8   // of values, relative: what tolerances leave
+#define SENS_FLAT    1e-12  // of values, relative: what is no change at all
 
 typedef struct Limit {
   double value;  // NaN: none was found
@@ -152,6 +153,26 @@ static void judge(const Sens* s, const Limit sides[2], const Limit* central,
   out->reason = reason_of(left, right, beside[0] == 0 && beside[1] == 0);
 }
 
+/// What is the same on both sides wherever one looks near by does not depend on the parameter,
+/// whatever events lead to it: where a bouncing body comes to rest.
+static SltStatus judge_flat(Sens* s, uint32_t measure, SltDerivative* out) {
+  double flat = SENS_FLAT * measure_size(s, measure);
+  double near = s->options->reach * s->scale * base_pow(0.25, SENS_SEARCH / 2);
+  for (uint32_t k = 0; k < SENS_SEARCH; k++) {
+    Probe* probe = NULL;
+    int side = k % 2 ? 1 : 0;
+    double h = near * base_pow(0.25, k / 2);
+    SLT_TRY(sens_probe(s, h, side, &probe));
+    double change = probe->values[side][measure] - s->nominal.values[0][measure];
+    if (probe->status[side] < 0 || !(fabs(change) <= flat)) return SLT_OK;
+  }
+  out->verdict = SLT_DERIVATIVE_EXISTS;
+  out->derivative = out->left = out->right = 0.0;
+  out->error = flat / near;
+  out->reason = NULL;
+  return SLT_OK;
+}
+
 SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out) {
   Limit sides[2];
   Limit central = {(double)NAN, HUGE_VAL};
@@ -172,6 +193,7 @@ SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out) {
   bool same = beside[0] != 0 && beside[0] == beside[1];
   if (same) SLT_TRY(limit_of(s, 2, measure, fmin(distance[0], distance[1]), &central));
   judge(s, sides, &central, beside, measure_size(s, measure), out);
+  if (piles && out->verdict != SLT_DERIVATIVE_EXISTS) SLT_TRY(judge_flat(s, measure, out));
   if (piles && out->verdict != SLT_DERIVATIVE_EXISTS) {
     out->reason = "accumulation: infinitely many events come together where the measure is taken";
   }

@@ -90,9 +90,12 @@ static void spread(double* lanes, const double* const* rows, uint32_t n) {
   }
 }
 
-static void collect(double* row, const double* lanes, uint32_t lane, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) {
-    row[i] = lanes[(size_t)i * L + lane];
+/// The other way round.
+static void collect(double* const* rows, const double* lanes, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++, lanes += L) {
+    for (uint32_t lane = 0; lane < L; lane++) {
+      rows[lane][i] = lanes[lane];
+    }
   }
 }
 
@@ -147,18 +150,29 @@ static LaneOperations lane_operations(void) {
   return (LaneOperations){spread, add_lanes};
 }
 
-/// The stages into the rows of the trial to come. Stage 2 is of no use after the others.
-static void keep_stages(const NumLane* to, uint32_t lane, const double* k, size_t size) {
-  NumStepper* s = to->stepper;
-  const NumKernel* kernel = s->method->kernel;
-  uint32_t last = kernel->row_count - 1;
+/// The stages into the rows of the trials to come. Stage 2 is of no use after the others.
+static void keep_stages(NumStepper* const* steppers, const double* k, size_t size) {
+  uint32_t n = steppers[0]->n;
+  uint32_t last = steppers[0]->method->kernel->row_count - 1;
+  double* rows[L];
   for (uint32_t r = 1; r < last; r++) {
-    collect(s->k + r * (size_t)s->n_max, k + (r + 1) * size, lane, s->n);
+    for (uint32_t lane = 0; lane < L; lane++)
+      rows[lane] = steppers[lane]->k + r * (size_t)steppers[lane]->n_max;
+    collect(rows, k + (r + 1) * size, n);
   }
-  collect(s->f_row[num_next_row(s)], k + (last + 1) * size, lane, s->n);
-  // what is left of the step before has lost its stages
-  if (!s->trial.dense_ready) s->trial.valid = false;
-  s->ahead = (NumAhead){.kernel = kernel, .t = s->t, .t_end = to->target};
+  for (uint32_t lane = 0; lane < L; lane++)
+    rows[lane] = steppers[lane]->f_row[num_next_row(steppers[lane])];
+  collect(rows, k + (last + 1) * size, n);
+}
+
+/// The argument of the last stage but one, or the end of the step.
+static void keep_argument(NumStepper* const* steppers, const double* y, bool end) {
+  double* rows[L];
+  for (uint32_t lane = 0; lane < L; lane++) {
+    NumStepper* s = steppers[lane];
+    rows[lane] = end ? s->x_row[num_next_row(s)] : s->stage_x;
+  }
+  collect(rows, y, steppers[0]->n);
 }
 
 void num_lanes_run(const NumLane* lanes, uint32_t count, NumLanesRhs* rhs, void* user, double* room,
@@ -173,10 +187,14 @@ void num_lanes_run(const NumLane* lanes, uint32_t count, NumLanesRhs* rhs, void*
   double t[L];
   const double* x_rows[L];
   const double* f_rows[L];
+  NumStepper* steppers[L];
+  double targets[L];
   for (uint32_t lane = 0; lane < L; lane++) {
     // lanes that nobody needs repeat the first one
     const NumLane* from = &lanes[lane < count ? lane : 0];
-    const NumStepper* s = from->stepper;
+    NumStepper* s = from->stepper;
+    steppers[lane] = s;
+    targets[lane] = from->target;
     h[lane] = from->target - s->t;
     x_rows[lane] = s->x;
     f_rows[lane] = s->f_row[s->row];
@@ -187,18 +205,17 @@ void num_lanes_run(const NumLane* lanes, uint32_t count, NumLanesRhs* rhs, void*
   for (uint32_t r = 0; r <= last; r++) {
     const NumStageRow* row = &kernel->rows[r];
     operations.add(row, size, x, k, h, y);
-    for (uint32_t lane = 0; lane < L; lane++) {
-      const NumLane* from = &lanes[lane < count ? lane : 0];
-      t[lane] = stage_time(row, from->stepper->t, h[lane], from->target);
-    }
+    for (uint32_t lane = 0; lane < L; lane++)
+      t[lane] = stage_time(row, steppers[lane]->t, h[lane], targets[lane]);
     rhs(user, t, y, k + (r + 1) * size);
-    for (uint32_t lane = 0; lane < count && r + 1 >= last; lane++) {
-      NumStepper* s = lanes[lane].stepper;
-      collect(r == last ? s->x_row[num_next_row(s)] : s->stage_x, y, lane, n);
-    }
+    if (r + 1 >= last) keep_argument(steppers, y, r == last);
   }
+  keep_stages(steppers, k, size);
   for (uint32_t lane = 0; lane < count; lane++) {
-    keep_stages(&lanes[lane], lane, k, size);
+    NumStepper* s = steppers[lane];
+    // what is left of the step before has lost its stages
+    if (!s->trial.dense_ready) s->trial.valid = false;
+    s->ahead = (NumAhead){.kernel = kernel, .t = s->t, .t_end = targets[lane]};
   }
 }
 

@@ -340,6 +340,17 @@ class Threads(Sens):
             self.assertTrue(row["verdict"].startswith("exists"), row)
             self.assertAlmostEqual(float(row["derivative"]), expected, delta=1e-8)
 
+    def test_what_no_order_of_impacts_moves(self):
+        # a sleeve that rattles into its mesh: when it does depends on everything, where it comes to rest on nothing
+        model = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models", "gear_box.lisma")
+        rows = self.table(model, "z,Fs", ("-m", "end(x)", "-m", "end(vy)", "-m", "time(meshed)"), ())
+        for (measure, _), row in rows.items():
+            if measure == "time(meshed)":
+                self.assertTrue(row["verdict"].startswith("none"), row)
+            else:
+                self.assertTrue(row["verdict"].startswith("exists"), row)
+                self.assertEqual(float(row["derivative"]), 0, row)
+
     def test_structure_changes(self):
         # a tank that empties by another law below a level, and a variable that only the second mode has
         text = ("const q = 1, l = 1, r = 2;\nh' = -q*sqrt(h); h(t0) = 4;\nz(t0) = 0;\nz' = 0;\n"
