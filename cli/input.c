@@ -107,9 +107,10 @@ static void suggest_file(const char* path) {
 }
 
 /// Say why a file cannot be read and what to do about it.
-static void cannot_read(const char* path, const char* what, SltStatus status, size_t limit) {
+static void cannot_read(const char* path, const char* what, bool streams, SltStatus status,
+                        size_t limit) {
   struct stat file;
-  bool stream = strcmp(path, "-") == 0;
+  bool stream = streams && strcmp(path, "-") == 0;
   bool there =
       stream ? fstat(STDIN_FILENO, &file) == 0 : stat(path, &file) == 0 && access(path, R_OK) == 0;
   int cause = there ? 0 : errno;
@@ -139,7 +140,7 @@ char* input_read(const char* path, const char* what, bool streams, size_t limit,
   char* data = NULL;
   SltStatus status = slt_file_read(path, streams, limit, NULL, &data, length);
   if (status < 0) {
-    cannot_read(path, what, status, limit);
+    cannot_read(path, what, streams, status, limit);
     return NULL;
   }
   if (*length > 0 && remember_input(path)) return data;

@@ -154,6 +154,7 @@ typedef struct DataTable {
   char decimal;      // the sign that was met first in a number: a point or a comma; 0: none yet
   uint32_t columns;  // of the first line
   uint32_t column;   // of the values
+  Str no_number;     // a cell that should be one
   BASE_VEC(double) x, y;
 } DataTable;
 
@@ -191,7 +192,10 @@ static const char* read_cell(DataTable* table, Str line, uint32_t column, double
   Str cell;
   char decimal = '\0';
   if (!cell_of(line, table->separator, column, &cell)) return "there are not so many columns";
-  if (!cell_number(table, cell, &decimal, value)) return wrong[column == 1];
+  if (!cell_number(table, cell, &decimal, value)) {
+    table->no_number = cell;
+    return wrong[column == 1];
+  }
   // 1.234 beside 0,5 may mean a thousand and more: nobody can tell
   if (decimal && table->decimal && decimal != table->decimal) {
     return "decimal points and decimal commas are mixed";
@@ -232,12 +236,32 @@ static bool is_heading(const DataTable* table, Str line) {
   return cell_of(line, table->separator, 1, &cell) && !cell_number(table, cell, &decimal, &number);
 }
 
+/// A line that cannot be used, and what stands there.
+static void report_line(Lower* l, const DataTable* table, uint32_t line, Span span,
+                        const char* wrong) {
+  Diag* diag = lower_report(l, DIAG_E0212, span, "line %u of the file: %s", line, wrong);
+  uint32_t length = table->no_number.length < 40 ? table->no_number.length : 40;
+  if (length > 0) {
+    diag_hint(l->diags, diag,
+              "the cell says `%.*s`; numbers are written 1234.5, or 1234,5 where no commas "
+              "separate cells",
+              (int)length, table->no_number.data);
+  }
+}
+
 static bool read_rows(Lower* l, DataReader* r, const DataOptions* options, Span span,
                       DataTable* table) {
   Str line;
+  Str heading_line = {NULL, 0};
   table->column = options->column;
   while (next_line(r, &line)) {
     bool first = table->columns == 0;
+    if (line.length && memchr(line.data, '\0', line.length)) {
+      Diag* diag = lower_report(l, DIAG_E0212, span, "line %u of the file: a NUL byte stands there",
+                                r->line);
+      diag_hint(l->diags, diag, "is this a text file? save it with the encoding UTF-8");
+      return false;
+    }
     if (first) {
       table->separator = separator_of(line);
       table->columns = cell_count(line, table->separator);
@@ -250,16 +274,21 @@ static bool read_rows(Lower* l, DataReader* r, const DataOptions* options, Span 
                      STR_ARGS(options->column_name));
         return false;
       }
+      heading_line = line;
       if (found == 0) break;
     }
     const char* wrong = heading ? NULL : read_row(l, table, line);
     if (!wrong) continue;
-    lower_report(l, DIAG_E0212, span, "line %u of the file: %s", r->line, wrong);
+    report_line(l, table, r->line, span, wrong);
     return false;
   }
   if (table->column == 0) {
-    lower_report(l, DIAG_E0212, options->column_span, "the file has no column '%.*s'",
-                 STR_ARGS(options->column_name));
+    Diag* diag = lower_report(l, DIAG_E0212, options->column_span, "the file has no column '%.*s'",
+                              STR_ARGS(options->column_name));
+    uint32_t length = heading_line.length < 100 ? heading_line.length : 100;
+    if (length > 0) {
+      diag_hint(l->diags, diag, "its first line is `%.*s`", (int)length, heading_line.data);
+    }
     return false;
   }
   if (table->x.count >= 2) return true;

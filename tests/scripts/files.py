@@ -594,7 +594,7 @@ class Numbers(cli_case.CliCase):
                            ("t,v\n0,0x10\n1,2\n", "not a number"), ("t,v\n0,1_000\n1,2\n", "not a number"),
                            ("t,v\n0,1 000\n1,2\n", "not a number"), ("t,v\n0,1'000\n1,2\n", "not a number"),
                            ("t,v\n0,1d3\n1,2\n", "not a number"), ("t,v\n0,\u22121\n1,2\n", "not a number"),
-                           ("t,v\n0,50%\n1,2\n", "not a number"), ("t,v\n0,1\0\n1,2\n", "not a number"),
+                           ("t,v\n0,50%\n1,2\n", "not a number"), ("t,v\n0,1\0\n1,2\n", "NUL byte"),
                            ("t,v\n0,1\n1,2\n\x1a", "fewer cells"), ("t v\n0 1\n1 2\n", "not a number"),
                            ("sep=;\nt;v\n0;1\n1;2\n", "not a number"), ("t,v\n0,1\n0,2\n", "does not increase")):
             result = self.value(text)
