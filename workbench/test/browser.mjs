@@ -537,7 +537,8 @@ const tests = {
         await page.fill("dialog input", text);
         await page.keyboard.press("Enter");
       }
-      await page.waitForFunction(() => !document.getElementById("dialog").open);
+      const shown = names.at(-1).replace(/.*\/|\.lisma$/g, "");
+      await page.waitForFunction((n) => document.getElementById("model-name").textContent.startsWith(`${n}.`), shown);
     };
     // a name that hides a model of the gallery or leads elsewhere is not taken; an ending belongs to the kind
     await begin("New rule tables", ".gallery/ball", "a/../b", "odd.lisma");
