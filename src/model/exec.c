@@ -250,8 +250,10 @@ void model_program_interpret(const ModelProgram* program, const ModelContext* co
     execute(pc, context, program, regs, out);
     return;
   }
-  for (uint32_t i = 0; out && i < program->output_count; i++) {
-    out[i] = regs[program->outputs[i]];
+  if (!out) return;
+  const uint32_t* from = program->outputs;
+  for (const double* end = out + program->output_count; out < end; out++) {
+    *out = regs[*from++];
   }
 }
 

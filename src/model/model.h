@@ -473,8 +473,8 @@ void model_program_interpret(const ModelProgram* program, const ModelContext* co
 /// Execute code of a program near the end of its roots; false: not possible, nothing counts.
 bool model_roots_execute(const ModelProgram* program, const ModelContext* context,
                          const ModelInstr* code, double* regs);
-/// The same for model_program_run().
-bool model_roots_run(const ModelProgram* program, const ModelContext* context, double* regs,
+/// model_program_run() there.
+void model_roots_run(const ModelProgram* program, const ModelContext* context, double* regs,
                      double t, const double* x, double* out);
 /// States that are added or subtracted have one unit, and the larger of their tolerances: what has
 /// always been zero has none of its own.
@@ -482,17 +482,27 @@ void model_roots_share(const ModelProgram* program, double* tolerance);
 /// Whether a program may have roots that model_roots_run() replaces.
 bool model_program_has_roots(const ModelProgram* program);
 
-/// Execute on bound registers. `x` holds state_count values (may be NULL when that is 0); `out`
-/// receives output_count values.
-static inline void model_program_run(const ModelProgram* program, const ModelContext* context,
-                                     double* regs, double t, const double* x, double* out) {
-  if (context->roots && model_roots_run(program, context, regs, t, x, out)) return;
+/// model_program_run() away from there.
+static inline void model_program_run_plain(const ModelProgram* program, const ModelContext* context,
+                                           double* regs, double t, const double* x, double* out) {
   ModelRunFn* run =
       program->native ? atomic_load_explicit(&program->native->run, memory_order_acquire) : NULL;
   if (run) {
     run(&model_host, program, context, regs, t, x, out);
   } else {
     model_program_interpret(program, context, regs, t, x, out);
+  }
+}
+
+/// Execute on bound registers. `x` holds state_count values (may be NULL when that is 0); `out`
+/// receives output_count values.
+static inline void model_program_run(const ModelProgram* program, const ModelContext* context,
+                                     double* regs, double t, const double* x, double* out) {
+  // one call on each way, so that nothing has to be kept over it
+  if (context->roots) {
+    model_roots_run(program, context, regs, t, x, out);
+  } else {
+    model_program_run_plain(program, context, regs, t, x, out);
   }
 }
 

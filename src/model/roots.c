@@ -212,15 +212,17 @@ bool model_roots_execute(const ModelProgram* program, const ModelContext* contex
   return true;
 }
 
-bool model_roots_run(const ModelProgram* program, const ModelContext* context, double* regs,
+void model_roots_run(const ModelProgram* program, const ModelContext* context, double* regs,
                      double t, const double* x, double* out) {
   regs[0] = t;
   if (program->state_count) memcpy(regs + 1, x, program->state_count * sizeof *regs);
-  if (!model_roots_execute(program, context, program->code, regs)) return false;
+  if (!model_roots_execute(program, context, program->code, regs)) {
+    model_program_run_plain(program, context, regs, t, x, out);
+    return;
+  }
   for (uint32_t i = 0; i < program->output_count; i++) {
     out[i] = regs[program->outputs[i]];
   }
-  return true;
 }
 
 void model_roots_share(const ModelProgram* program, double* tolerance) {

@@ -102,14 +102,15 @@ static void note_move(void* user, uint32_t state) {
   const NumTrial* trial = &sim->stepper->trial;
   double way = magnitude(trial->x[state] - trial->x0[state]);
   m->any |= way > FAST * eng_state_weight(sim, state, trial->x0[state]);
-  if (!m->any) sim->x[state] = num_dense_component(sim->stepper, state, m->t);
+  if (m->any || sim->values.dense_t == m->t) return;
+  sim->x[state] = num_dense_component(sim->stepper, state, m->t);
 }
 
 /// Whether a state that g reads moves too far in the trial to have come to rest. If not, sim->x
 /// holds what g reads at time t.
 static bool moves(EngSim* sim, uint32_t index, double t) {
   Moves m = {sim, t, false};
-  sim->values.dense_t = (double)NAN;
+  if (sim->values.dense_t != t) sim->values.dense_t = (double)NAN;
   if (model_mode_reads(sim->core.mode, index, note_move, &m)) return m.any;
   eng_states_at(sim, t);
   return false;

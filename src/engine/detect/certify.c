@@ -525,29 +525,29 @@ static CertVerdict judge_whole(Certifier* cert, const CertPiece* p) {
 
 // ---- the crossing of an atom with coefficients --------------------------------------------------
 
+/// Look at phi of the tape within the bracket, which ends there; whether that is beyond.
+static bool narrow(const Certifier* cert, CertPiece* p, double t, double* phi) {
+  double g = 0.0;
+  eng_follower_value(cert->f, t, &g, NULL);
+  *phi = cert->f->sign * g;
+  bool beyond = eng_follower_beyond(cert->f, *phi - threshold(cert));
+  *(beyond ? &p->r : &p->l) = t;
+  *(beyond ? &p->phi_r : &p->phi_l) = *phi;
+  return beyond;
+}
+
 /// A bracket around the root of the polynomial, as narrow as rounding lets it be, from values of
 /// the tape: within [p->l, p->r]. What is known at its ends stays if nothing closer is found.
 static void tighten(const Certifier* cert, CertPiece* p, double root) {
-  const EngFollower* f = cert->f;
   double reach = 2.0 * DBL_EPSILON * larger(magnitude(p->l), magnitude(p->r));
-  double level = threshold(cert);
   double t = root;
+  double phi = 0.0;
   // one that is an end of the bracket has been looked at
   if (t == p->r) t -= reach;
   if (t == p->l) t += reach;
   for (uint32_t i = 0; i < TIGHTEN_LIMIT; i++) {
     if (!(t > p->l && t < p->r)) return;
-    double g = 0.0;
-    eng_follower_value(f, t, &g, NULL);
-    double phi = f->sign * g;
-    bool beyond = eng_follower_beyond(f, phi - level);
-    if (beyond) {
-      p->r = t;
-      p->phi_r = phi;
-    } else {
-      p->l = t;
-      p->phi_l = phi;
-    }
+    bool beyond = narrow(cert, p, t, &phi);
     if (p->r - p->l <= 2.0 * reach) return;
     t = beyond ? t - reach : t + reach;
     if (i > 0) reach *= 8.0;
@@ -557,19 +557,9 @@ static void tighten(const Certifier* cert, CertPiece* p, double root) {
 /// One step of Newton's method from a root of the polynomial: with phi of the tape there, and its
 /// slope from the polynomial's. The bracket takes what has been learnt.
 static double corrected_root(const Certifier* cert, CertPiece* p, double root, double slope) {
-  const EngFollower* f = cert->f;
+  double phi = 0.0;
   if (!(root > p->l && root < p->r)) return root;
-  double g = 0.0;
-  eng_follower_value(f, root, &g, NULL);
-  double phi = f->sign * g;
-  bool beyond = eng_follower_beyond(f, phi - threshold(cert));
-  if (beyond) {
-    p->r = root;
-    p->phi_r = phi;
-  } else {
-    p->l = root;
-    p->phi_l = phi;
-  }
+  narrow(cert, p, root, &phi);
   double next = root - (phi - threshold(cert)) / slope;
   return next > p->l && next < p->r ? next : root;
 }

@@ -289,7 +289,7 @@ static double keep_first(EngSim* sim, double first) {
 /// Truths as an instant at time t would see them; env and g hold the values there.
 static void preview_truths(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  eng_evaluate_followed(sim, t, false);
+  if (sim->detect.g_t != t) eng_evaluate_followed(sim, t, false);
   EngList followed = eng_followed(sim);
   for (uint32_t place = 0; place < followed.count; place++) {
     uint32_t i = followed.at[place];
@@ -318,22 +318,30 @@ static void preview_truths(EngSim* sim, double t) {
   }
 }
 
+/// The first crossings of those that were found happen, and fire nothing.
+static void latch_silently(EngSim* sim, uint32_t found) {
+  EngCrossing* first = sim->detect.crossings;
+  uint32_t done = sim->detect.crossing_count;
+  for (uint32_t i = 0; i < done; i++) {
+    EngAtom* atom = &sim->atoms[sim->core.mode->atoms[first[i].index]];
+    atom->truth = first[i].rising;
+    atom->equal = false;
+    atom->armed = false;
+    atom->located = false;
+    atom->crosses = false;
+    sim->env[atom->env] = eng_atom_shows(atom);
+    sim->core.counts.silent++;
+  }
+  sim->detect.crossing_count = found - done;
+  memmove(first, first + done, (found - done) * sizeof *first);
+}
+
 /// The crossings at t fire nothing: latch them and move the mesh point there. What is known of all
 /// other atoms up to the end of the trial stays known: `found` crossings, those at t before others.
 static void follow_silently(EngSim* sim, double t, uint32_t found) {
   const ModelMode* mode = sim->core.mode;
   eng_evaluate_gdot(sim, t);
-  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    uint32_t id = mode->atoms[sim->detect.crossings[i].index];
-    EngAtom* atom = &sim->atoms[id];
-    atom->truth = sim->detect.crossings[i].rising;
-    atom->equal = false;
-    atom->armed = false;
-    atom->located = false;
-    atom->crosses = false;
-    sim->env[sim->model->atoms[id].env] = eng_atom_shows(atom);
-    sim->core.counts.silent++;
-  }
+  latch_silently(sim, found);
   sim->detect.end_known = false;
   EngList followed = eng_followed(sim);
   for (uint32_t place = 0; place < followed.count; place++) {
@@ -347,10 +355,6 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
   sim->pruning.stale = true;
   sim->core.mesh_t = t;
   eng_edges_visit(sim, false);
-  uint32_t done = sim->detect.crossing_count;
-  sim->detect.crossing_count = found - done;
-  memmove(sim->detect.crossings, sim->detect.crossings + done,
-          sim->detect.crossing_count * sizeof *sim->detect.crossings);
 }
 
 bool eng_guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
@@ -410,20 +414,6 @@ static bool passes_unseen(EngSim* sim) {
   return !sim->detect.extrapolates && !flip_matters(sim, id);
 }
 
-static void pass_unseen(EngSim* sim, uint32_t found) {
-  uint32_t id = sim->core.mode->atoms[sim->detect.crossings[0].index];
-  EngAtom* atom = &sim->atoms[id];
-  atom->truth = sim->detect.crossings[0].rising;
-  atom->equal = false;
-  atom->armed = false;
-  atom->crosses = false;
-  sim->env[atom->env] = eng_atom_shows(atom);
-  sim->core.counts.silent++;
-  sim->detect.crossing_count = found - 1;
-  memmove(sim->detect.crossings, sim->detect.crossings + 1,
-          sim->detect.crossing_count * sizeof *sim->detect.crossings);
-}
-
 /// g and slope of all atoms at the end of the trial.
 static void find_ends(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
@@ -452,6 +442,8 @@ static double find_crossings(EngSim* sim, double t_from, bool near, bool once_mo
   if (certified && !near) prepare_proof(sim, t_from, !once_more);
   sim->values.searching = true;
   sim->values.dense_t = (double)NAN;
+  sim->detect.g_t = (double)NAN;
+  sim->detect.gdot_t = (double)NAN;
   if (near) {
     eng_pruned_collect(sim, t_from);
   } else {
@@ -566,11 +558,12 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
     double t = keep_first(sim, first);
     sim->core.t_event = t;
     if (t < t_end && !near && passes_unseen(sim)) {
-      pass_unseen(sim, all);
+      latch_silently(sim, all);
       t_from = t;
       continue;
     }
     eng_sample(sim, t);
+    if (!eng_is_held(sim)) eng_g_at(sim, t, false);
     sim->values.searching = false;
     preview_truths(sim, t);
     if (eng_anything_enabled(sim)) {

@@ -80,17 +80,18 @@ typedef struct EngAtom {
   EngAtomMarks marks;
   EngAtomPrevious previous;
   EngAtomWarned warned;
-  double t_linear;  // g is linear in time and crosses then; INFINITY for none
+  bool structural;        // of the model: beyond it other equations hold
+  bool joined;            // separates in the conditions of switches alone, together with others
+  bool equal;             // of an equality: g is zero now
+  uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
+  double t_linear;        // g is linear in time and crosses then; INFINITY for none
   EngAtomMargin margin;
   double gamma;
-  bool structural;        // of the model: beyond it other equations hold
-  uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
   uint32_t strayed;  // changes at the start of the last instant that took it off its boundary, + 1
-  bool joined;       // separates in the conditions of switches alone, together with others
-  bool equal;        // of an equality: g is zero now
 } EngAtom;
 
 _Static_assert(offsetof(EngAtom, previous) == 64, "what every pass reads is one line of the cache");
+_Static_assert(sizeof(EngAtom) == 128, "and the rest another: places are found by a shift");
 
 /// A crossing on the dense output of the trial step.
 typedef struct EngCrossing {
@@ -148,8 +149,9 @@ typedef struct EngDetection {
   double* g_zero;            // at time 0, for those in time alone
   double *end_g, *end_gdot;  // at the end of the trial...
   bool end_known;            // ... if they hold for the whole of the present one
-  bool g_stands;             // g and its slope are those of the instant that begins
-  EngCrossing* crossings;    // found on the present trial
+  double g_t, gdot_t;  // times of the pending trial at which `g` and `gdot` are known; NaN: none
+  bool g_stands;       // g and its slope are those of the instant that begins
+  EngCrossing* crossings;  // found on the present trial
   uint32_t crossing_count;
   double last_place;    // of a crossing, in the trial before from the same point; else that point
   bool has_unilateral;  // the present mode has such an indicator

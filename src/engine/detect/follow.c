@@ -38,20 +38,9 @@ void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot)
   sim->core.counts.guard_evaluations++;
   if (follower_slice(f, t, g, gdot)) return;
   sim->core.counts.guard_evaluations--;  // counted by the evaluation of all
-  eng_states_at(sim, t);
-  eng_evaluate_g(sim, t, gdot != NULL);
+  eng_g_at(sim, t, gdot != NULL);
   *g = sim->detect.g[f->index];
   if (gdot) *gdot = sim->detect.gdot[f->index];
-}
-
-static double follower_slope(const EngFollower* f, double t) {
-  EngSim* sim = f->sim;
-  double g = 0.0;
-  double slope = 0.0;
-  if (follower_slice(f, t, &g, &slope)) return slope;
-  eng_states_at(sim, t);
-  eng_evaluate_gdot(sim, t);
-  return sim->detect.gdot[f->index];
 }
 
 /// The same for g itself, threshold included.
@@ -102,7 +91,9 @@ void eng_follower_bracket(EngFollower* f, double a, double b, double ga, double 
 
 void eng_follower_place(EngFollower* f, const NumBracket* found, EngCrossing* out) {
   double t = nearer_left(f, found) ? found->lo : found->hi;
-  double slope = follower_slope(f, t);
+  double g = 0.0;
+  double slope = 0.0;
+  eng_follower_value(f, t, &g, &slope);
   // a sign that changes at infinity, where g falls all the time, has no place between its sides
   if (f->sign * slope < 0.0) t = found->hi;
   *out = eng_crossing(f->index, t, found->lo, found->hi, slope, f->sign > 0.0, false);

@@ -106,6 +106,7 @@ static inline void eng_states_at(EngSim* sim, double t) {
 }
 
 static inline void eng_evaluate_gdot(EngSim* sim, double t) {
+  sim->detect.gdot_t = (double)NAN;
   model_program_run(&sim->core.mode->gdot, eng_context(sim), sim->programs.gdot, t, sim->x,
                     sim->detect.gdot);
 }
@@ -113,12 +114,24 @@ static inline void eng_evaluate_gdot(EngSim* sim, double t) {
 /// g (and gdot) of the mode's atoms from sim->x at time t.
 static inline void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
   const ModelMode* mode = sim->core.mode;
+  sim->detect.g_t = (double)NAN;
   // pre(x) means something in an instant only; while time flows it is x
   const ModelProgram* g = sim->instant.running ? &mode->g : &mode->g_flow;
   double* regs = sim->instant.running ? sim->programs.g : sim->programs.g_flow;
   model_program_run(g, eng_context(sim), regs, t, sim->x, sim->detect.g);
   if (with_slope) eng_evaluate_gdot(sim, t);
   sim->core.counts.guard_evaluations++;
+}
+
+/// The same on the trial, as far as a search has not just been there.
+static inline void eng_g_at(EngSim* sim, double t, bool with_slope) {
+  bool searching = sim->values.searching;
+  eng_states_at(sim, t);
+  if (!searching || sim->detect.g_t != t) eng_evaluate_g(sim, t, false);
+  sim->detect.g_t = t;
+  if (!with_slope) return;
+  if (!searching || sim->detect.gdot_t != t) eng_evaluate_gdot(sim, t);
+  sim->detect.gdot_t = t;
 }
 
 /// Places of the atoms that are not at rest at a surface.

@@ -9,23 +9,15 @@
 
 #define FIRST_STEP 8.0  // longest first step after an event, in distances from the event before
 
-/// Whether the mode that was left had the same states.
-static bool same_states(const EngSim* sim) {
+/// Whether the mode that was left had the same states, and, if asked, the same values of them.
+static bool same_states(const EngSim* sim, bool values) {
   const ModelMode* before = sim->core.mode_before;
   const ModelMode* mode = sim->core.mode;
   if (before->state_count != mode->state_count) return false;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (before->state_env[i] != mode->state_env[i]) return false;
-  }
-  return true;
-}
-
-/// ... and the instant left their values alone.
-static bool states_unchanged(const EngSim* sim) {
-  if (!same_states(sim)) return false;
-  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    uint32_t env = sim->core.mode->state_env[i];
-    if (sim->values.before[env] != sim->env[env]) return false;
+    uint32_t env = mode->state_env[i];
+    if (before->state_env[i] != env) return false;
+    if (values && sim->values.before[env] != sim->env[env]) return false;
   }
   return true;
 }
@@ -55,24 +47,36 @@ static bool has_values(EngSim* sim) {
   return num_stepper_derivative(sim->stepper, &f) >= 0 && eng_all_finite(f, sim->stepper->n);
 }
 
+/// The rates of the present values, where the instant has computed them; NULL otherwise.
+static const double* known_rates(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  bool plain = eng_is_plain(sim) && !sim->core.step.chords && !sim->foreign;
+  if (!plain || sim->core.full_stale || !sim->programs.inputs_stand) return NULL;
+  double* rates = sim->probe.flow;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    rates[i] = sim->env[mode->state_env[i] + 1];
+  }
+  return rates;
+}
+
 /// Let the integrator go on from the environment's values.
 static void restart_integration(EngSim* sim) {
   sim->core.local.running = false;
   NumStepper* stepper = sim->stepper;
   eng_bind_again(sim);
   if (sim->core.mode != sim->core.mode_before) {
-    if (!same_states(sim)) eng_scales_enter(sim);
+    if (!same_states(sim, false)) eng_scales_enter(sim);
     recall_step_size(sim);
   }
   sim->core.step.open = true;
   sim->core.step.idle = 0.0;
   sim->core.step.attraction = 0.0;
-  num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
+  num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, known_rates(sim));
   sim->core.segment.trial_pending = false;
   // A crossing is located up to rounding, so the point may lie just before the region in which
   // the equations that were entered have values; the motion was on its way there.
   sim->core.step.nudged = !sim->core.step.to_limit && stepper->trial.dense_ready &&
-                          !has_values(sim) && states_unchanged(sim);
+                          !has_values(sim) && same_states(sim, true);
   if (sim->core.step.nudged) num_dense_derivative(stepper, sim->core.t, sim->values.tangent);
 }
 
@@ -218,7 +222,11 @@ static void sample_end(EngSim* sim) {
   if (!there) eng_sample(sim, t);
   sim->values.sampled = false;
   if (!sim->core.segment.event || sim->detect.crossing_count == 0) return;
-  if (eng_all_finite(sim->values.full, mode->full.output_count)) return;
+  bool searched = there && sim->detect.g_t == t && sim->detect.gdot_t == t && !eng_is_held(sim);
+  bool finite = eng_all_finite(sim->values.full, mode->full.output_count);
+  sim->detect.g_stands =
+      searched && finite && sim->programs.inputs_stand && !sim->detect.has_pre && !sim->local;
+  if (finite) return;
   eng_sample(sim, sim->detect.crossings[0].lo);
   num_dense_eval(sim->stepper, t, sim->x);
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -246,33 +254,27 @@ void eng_warn_of_values(EngSim* sim) {
   }
 }
 
-/// Whether the segment is a plain step of a mode in which states are all there is: then nothing has
-/// to be computed from them before somebody asks.
-static bool is_plain_step(const EngSim* sim) {
+/// Whether the segment is a plain step, and nothing has to be computed from the states before
+/// somebody asks: in a mode in which states are all there is, or along surfaces where nobody is to
+/// be told of values that are not finite.
+static bool is_plain_step(const EngSim* sim, bool along) {
   const EngCore* core = &sim->core;
-  if (core->segment.event || core->segment.due) return false;
-  if (core->mode->implicit ? !core->mode->implicit->lean : !sim->programs.only_states) return false;
-  return core->slide.count == 0 && !core->contact.active && !sim->detect.has_auxiliary;
-}
-
-/// Whether the segment is a plain step along surfaces, and nobody is to be told of values that are
-/// not finite: what follows from the states is computed when somebody asks.
-static bool is_unobserved_step(const EngSim* sim) {
-  const EngCore* core = &sim->core;
-  if (core->segment.event || core->segment.due || !core->slide.count || !core->slide.mixed)
-    return false;
-  bool unobserved = !sim->report.to.on_warning || sim->values.warned;
-  return unobserved && core->slide.by_value && !core->contact.active && !sim->detect.has_auxiliary;
+  if (core->segment.event || core->segment.due || core->contact.active) return false;
+  if (sim->detect.has_auxiliary || along != (core->slide.count > 0)) return false;
+  if (along)
+    return core->slide.mixed && core->slide.by_value &&
+           (!sim->report.to.on_warning || sim->values.warned);
+  return core->mode->implicit ? core->mode->implicit->lean : sim->programs.only_states;
 }
 
 /// Values at the end of the segment into the environment.
 static SltStatus publish_end(EngSim* sim) {
-  if (is_plain_step(sim)) {
+  if (is_plain_step(sim, false)) {
     eng_take_trial_end(sim);
     return SLT_OK;
   }
   SLT_TRY(num_dense_prepare(sim->stepper));
-  if (is_unobserved_step(sim)) {
+  if (is_plain_step(sim, true)) {
     eng_sample_states(sim, sim->core.t);
     sim->values.sampled = false;
     return SLT_OK;

@@ -581,6 +581,7 @@ void eng_sample_states(EngSim* sim, double t) {
   if (ENG_UNLIKELY(mode->implicit)) {
     bool changed = false;
     eng_project(sim, t, sim->x, &changed);
+    sim->detect.g_t = (double)NAN;
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->env[mode->state_env[i]] = sim->x[i];
@@ -664,14 +665,20 @@ SltStatus eng_free_flow(void* user, double t, const double* x, double* dx) {
   return SLT_OK;
 }
 
-SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
-  EngSim* sim = user;
-  bool bound = sim->detect.has_unilateral || sim->core.slide.count || sim->core.contact.active;
-  if (!ENG_UNLIKELY(bound)) return eng_free_flow(sim, t, x, dx);
+/// Rates where something besides the equations of the mode decides about them.
+__attribute__((noinline))  // or every evaluation saves registers for it
+static SltStatus
+bound_flow(EngSim* sim, double t, const double* x, double* dx) {
   if (sim->detect.has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
   SLT_TRY(sim->core.slide.count ? eng_slide_rhs(sim, t, x, dx) : eng_free_flow(sim, t, x, dx));
   bool reacts = sim->core.contact.active && !eng_slide_has_reactions(sim);
   return reacts ? eng_contact_rhs(sim, t, x, dx) : SLT_OK;
+}
+
+SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
+  const EngSim* sim = user;
+  return ENG_UNLIKELY(!eng_is_plain(sim)) ? bound_flow(user, t, x, dx)
+                                          : eng_free_flow(user, t, x, dx);
 }
 
 static SltStatus stages_of_mode(void* user, const NumStages* s) {
