@@ -134,9 +134,9 @@ void eng_atoms_init(EngSim* sim) {
   }
 }
 
-static inline void set_truth(EngSim* sim, uint32_t id, bool truth) {
-  sim->atoms[id].truth = truth;
-  sim->env[sim->atoms[id].env] = eng_atom_shows(&sim->atoms[id]);
+static inline void set_truth(EngSim* sim, EngAtom* atom, bool truth) {
+  atom->truth = truth;
+  sim->env[atom->env] = eng_atom_shows(atom);
 }
 
 static void mark_guard(const ModelGuard* guard, uint8_t* relevant) {
@@ -517,8 +517,8 @@ static bool is_unchanged(const EngSim* sim) {
 }
 
 /// Truth of an atom during an instant.
-static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
-  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+static inline bool instant_truth(EngSim* sim, EngAtom* atom, uint32_t index, double g,
+                                 double gdot) {
   if (atom->marks.by_flow) atom->marks.by_flow = false;
   if (atom->marks.held && atom->held_changes == (uint32_t)sim->core.changes) return atom->truth;
   if (atom->kind.struck) return false;  // a pulse decides
@@ -588,8 +588,8 @@ bool eng_atoms_leave(EngSim* sim) {
   bool fires = eng_anything_enabled(sim);
   // what fires nothing is latched silently, like any other crossing
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    uint32_t id = sim->core.mode->atoms[sim->detect.crossings[i].index];
-    set_truth(sim, id, fires ? sim->atoms[id].truth : sim->detect.crossings[i].rising);
+    EngAtom* atom = &sim->atoms[sim->core.mode->atoms[sim->detect.crossings[i].index]];
+    set_truth(sim, atom, fires ? atom->truth : sim->detect.crossings[i].rising);
   }
   if (!fires) sim->detect.crossing_count = 0;
   return fires;
@@ -609,15 +609,14 @@ static void judge(EngSim* sim, const uint32_t* places, uint32_t count) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t k = 0; k < count; k++) {
     uint32_t i = places[k];
-    uint32_t id = mode->atoms[i];
-    EngAtom* atom = &sim->atoms[id];
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
     double g = sim->detect.g[i];
-    bool truth = instant_truth(sim, i, g, sim->detect.gdot[i]);
+    bool truth = instant_truth(sim, atom, i, g, sim->detect.gdot[i]);
     eng_impulse_truth(sim, i, &truth);
     if (ENG_UNLIKELY(atom->relation == MODEL_REL_EQ)) {
       atom->equal = atom->literal || atom->kind.pulse ? truth : is_equal(sim, i, g);
     }
-    set_truth(sim, id, truth);
+    set_truth(sim, atom, truth);
     if (!atom->kind.separates) continue;
     if (eng_at_boundary(sim, i, g)) atom->surface = true;
   }
@@ -666,10 +665,6 @@ void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
 
 void eng_atoms_begin_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (!sim->active.reduced) {
-    memcpy(sim->active.live_round, sim->active.live,
-           sim->model->atom_count * sizeof *sim->active.live);
-  }
   EngList atoms = eng_instant_atoms(sim);
   // while time flows nobody has asked for the margins of what was slid along
   if (!sim->active.reduced && sim->core.slide.local) sim->core.margins.stale = true;
@@ -737,7 +732,7 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
   atom->fresh = false;
   if (ENG_UNLIKELY(atom->relation == MODEL_REL_EQ && sim->model->atoms[id].continuous)) {
     atom->equal = atom->equal && !atom->armed && heading(sim, i, atom->gdot) == 0;
-    set_truth(sim, id, atom->truth);
+    set_truth(sim, atom, atom->truth);
   }
 }
 
@@ -799,7 +794,7 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   }
   if (atom->armed) atom->kind.asymptotic = false;
   bool changed = eng_atom_shows(atom) != before;
-  if (changed) set_truth(sim, id, truth);
+  if (changed) set_truth(sim, atom, truth);
   return changed;
 }
 

@@ -26,10 +26,6 @@ SltStatus eng_endless(EngSim* sim) {
 }
 
 void events_begin_round(EngSim* sim) {
-  if (!sim->active.reduced) {
-    memcpy(sim->active.live_round, sim->active.live,
-           sim->model->atom_count * sizeof *sim->active.live);
-  }
   sim->dae.from = sim->core.mode;
   sim->events.round_key = sim->events.values_key;
   eng_trace_settling(sim);

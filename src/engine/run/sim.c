@@ -140,7 +140,6 @@ static void lay_out_values(EngSim* sim, Carver* c) {
   sim->active.automata = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->active.relevant = carve(c, m->atom_count, sizeof(uint8_t));
   sim->active.live = carve(c, m->atom_count, sizeof(uint8_t));
-  sim->active.live_round = carve(c, m->atom_count, sizeof(uint8_t));
   sim->detect.g = carve(c, m->atom_count, sizeof(double));
   sim->detect.gdot = carve(c, m->atom_count, sizeof(double));
   sim->detect.g_zero = carve(c, m->atom_count, sizeof(double));

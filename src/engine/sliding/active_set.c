@@ -146,8 +146,6 @@ void eng_active_complete_slow(EngSim* sim) {
   sim->active.automata_stale = true;
   sim->core.margins.stale = true;
   if (sim->core.full_stale) eng_evaluate_full(sim, sim->core.t);
-  memcpy(sim->active.live_round, sim->active.live,
-         sim->model->atom_count * sizeof *sim->active.live);
   const ModelMode* mode = sim->core.mode;
   uint32_t next = 0;
   eng_evaluate_g(sim, sim->core.t, true);

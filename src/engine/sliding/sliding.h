@@ -269,11 +269,10 @@ typedef struct EngActiveSet {
   uint32_t* automata;  // that follow no surface slid along: see eng_active_automata()
   uint32_t automaton_count;
   bool automata_stale;
-  bool reduced;         // the present instant looks at `followed` and `automata` alone...
-  EngSlide kept;        // ... and this is the motion along surfaces, as far as it has been changed
-  uint8_t* relevant;    // per indicator: work space of eng_relevant_atoms
-  uint8_t* live;        // ... it belongs to the present mode
-  uint8_t* live_round;  // ... to that at the start of the round
+  bool reduced;       // the present instant looks at `followed` and `automata` alone...
+  EngSlide kept;      // ... and this is the motion along surfaces, as far as it has been changed
+  uint8_t* relevant;  // per indicator: work space of eng_relevant_atoms
+  uint8_t* live;      // ... it belongs to the present mode
 } EngActiveSet;
 
 // ---- slide.c ------------------------------------------------------------------------------------
