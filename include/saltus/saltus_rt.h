@@ -666,6 +666,9 @@ SLT_API void slt_sim_conclude(SltSim* sim);
 /// intact and may be advanced again. `t` is how far the integration has come.
 typedef bool SltCancelFn(void* user, double t);
 SLT_API void slt_sim_on_step(SltSim* sim, SltCancelFn* fn, void* user);
+/// Ask that function now: for programs that do much with one step, such as writing a million rows
+/// of it. Recorders do so.
+SLT_API bool slt_sim_is_cancelled(const SltSim* sim);
 /// Asked in every round of an instant, which may have a million of them; returning true ends the
 /// run with SLT_ERR_CANCELLED. What was recorded before stays; the run is between two modes, and
 /// can neither be advanced nor saved.

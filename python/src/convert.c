@@ -280,6 +280,7 @@ bool overrides_from(PyObject* dict, Overrides* out) {
 
 SltStatus bytes_write(void* user, const char* data, size_t length) {
   Bytes* bytes = user;
+  if (length == 0) return SLT_OK;
   if (bytes->capacity - bytes->used < length) {
     size_t wanted = bytes->capacity ? bytes->capacity : 4096;
     while (wanted - bytes->used < length && wanted <= SIZE_MAX / 2)

@@ -249,6 +249,12 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "what to measure"):
             saltus.load("const k = 1; x' = k; x(t0) = 0;").sweep({"k": [1, 2]})
 
+    def test_nothing_to_vary(self):
+        m = saltus.load("const k = 1; x' = k; x(t0) = 0;")
+        s = m.sweep({}, "end(x)", until=2)
+        self.assertEqual((len(s), s.parameters), (1, []))
+        self.assertAlmostEqual(s["end(x)"][0], 2)
+
     def test_ends_that_cannot_be(self):
         m = saltus.load("const k = 1; x' = k; x(t0) = 0; experiment { start = 2; end = 4; }")
         calls = [

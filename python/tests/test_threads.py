@@ -197,6 +197,16 @@ class Signals(unittest.TestCase):
         self.assertFalse(caught.exception.result.complete)
         self.assertGreater(caught.exception.result.end, 0)
 
+    def test_an_interrupt_ends_a_step_with_many_rows(self):
+        m = saltus.load("x' = -x; x(t0) = 1;")
+        timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+        begun = time.monotonic()
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            m.run(until=1e9, every=0.1, out=[])
+        self.assertLess(time.monotonic() - begun, 5)
+        self.assertGreater(caught.exception.result.rows, 1000)
+
     def test_an_interrupt_ends_an_advance_and_leaves_it_intact(self):
         s = saltus.load(ENDLESS).sim()
         timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))

@@ -520,6 +520,11 @@ void slt_sim_on_step(SltSim* sim, SltCancelFn* fn, void* user) {
   eng_listeners(sim->engine)->step_user = user;
 }
 
+bool slt_sim_is_cancelled(const SltSim* sim) {
+  const EngListeners* to = sim ? eng_listeners(sim->engine) : NULL;
+  return to && to->on_step && to->on_step(to->step_user, eng_time(sim->engine));
+}
+
 void slt_sim_on_round(SltSim* sim, SltCancelFn* fn, void* user) {
   if (!sim) return;
   eng_listeners(sim->engine)->on_round = fn;

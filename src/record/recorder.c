@@ -13,7 +13,8 @@
 #define RECORDER_COOKIE 0x5265636fu
 #define GRID_MAX        9007199254740992.0  // 2^53: points beyond it cannot be numbered exactly
 #define UNIT_TEXT_MAX   128
-#define HIDDEN_MAX      16  // automata kept for a picture, which shows a few of them
+#define ROWS_MAX        1024  // written before it is asked again whether to go on
+#define HIDDEN_MAX      16    // automata kept for a picture, which shows a few of them
 
 /// Points `start + k * step`; with samples `start + k * span / count`, which rounds once and so
 /// gives the decimals one expects.
@@ -517,11 +518,13 @@ static SltStatus run(SltRecorder* r, double t_end) {
   if (!(t_end >= slt_sim_time(r->sim)) || !isfinite(t_end)) return SLT_ERR_ARGUMENT;
   Grid grid;
   SLT_TRY(grid_init(&grid, r, t_end));
-  for (;;) {
+  for (uint32_t rows = 1;; rows++) {
     bool done = false;
     SltStatus status = advance(r, &grid, &done);
     if (done) return status;
     SLT_TRY(output_status(r));
+    // the run itself asks between its steps, one of which may have any number of rows
+    if (rows % ROWS_MAX == 0 && slt_sim_is_cancelled(r->sim)) return SLT_ERR_CANCELLED;
   }
 }
 
