@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 import os
 import shutil
@@ -80,6 +81,7 @@ class Model:
             raise ValueError(f"native must be 'auto', 'on' or 'off', not {native!r}")
         params = _settings(params)
         self._source = (name, text, params, native)
+        self._digest = _digest(name) if text is None else None
         compiler, cache = _native_places() if _NATIVE[native] else (None, None)
         self._model, messages = _saltus.compile(name, text, params, False, _NATIVE[native], compiler, cache)
         self.warnings = [Diagnostic(**m) for m in messages]
@@ -355,8 +357,14 @@ class Model:
             options or None,
         )
 
+    def __copy__(self) -> "Model":
+        return self  # it does not change
+
+    def __deepcopy__(self, memo: Any) -> "Model":
+        return self
+
     def __reduce__(self) -> Any:
-        return (_again, self._source)
+        return (_again, (*self._source, self._digest))
 
     def __repr__(self) -> str:
         shown = list(self.variables)
@@ -368,8 +376,21 @@ class Model:
         return model_html(self)
 
 
-def _again(name: str, text: str | None, params: dict[str, float] | None, native: str | bool) -> Model:
-    return Model(name, text, params, native)
+def _digest(path: str) -> bytes | None:
+    """Of what a file holds; None where there is none to read, such as a folder."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).digest()
+    except OSError:
+        return None
+
+
+def _again(
+    name: str, text: str | None, params: dict[str, float] | None, native: str | bool, digest: bytes | None
+) -> Model:
+    model = Model(name, text, params, native)
+    if model._digest != digest:
+        raise ValueError(f"{name} is not what it was when the model that was pickled was loaded")
+    return model
 
 
 def _native_places() -> tuple[str | None, str | None]:

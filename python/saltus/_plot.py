@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _BANDS = ("#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#b07aa1", "#edc948", "#76b7b2", "#9c755f")
 _LABELS_MAX = 12
+_BANDS_MAX = 4
+_BAND_HEIGHT = 0.06  # of the axes
 
 
 def _broken(t: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -33,6 +35,13 @@ def _draw_band(ax: Any, band: "Band", name: str, low: float, high: float) -> Non
         seen.add(state)
 
 
+def _make_room(ax: Any, share: float) -> None:
+    """Leave a share of the axes below the curves."""
+    low, high = ax.get_ylim()
+    if share and ax.get_yscale() == "linear":
+        ax.set_ylim(low - (high - low) * share / (1 - share), high, auto=True)
+
+
 def plot(result: "Result", names: tuple[str, ...], x: str, ax: Any, bands: bool, style: dict[str, Any]) -> Any:
     from matplotlib import pyplot
 
@@ -50,10 +59,10 @@ def plot(result: "Result", names: tuple[str, ...], x: str, ax: Any, bands: bool,
             ends = np.stack([jumps, jumps + 1])
             ax.plot(across[ends], column[ends], ":", color=line.get_color(), lw=0.8, label="_jumps")
     if bands and x == "time" and result._fields["kept"]:
-        moving = {name: band for name, band in result.modes.items() if len(band) > 1}
-        height = 0.06
-        for i, (name, band) in enumerate(list(moving.items())[:4]):
-            _draw_band(ax, band, name, i * height, (i + 1) * height)
+        moving = [(name, band) for name, band in result.modes.items() if len(band) > 1][:_BANDS_MAX]
+        _make_room(ax, len(moving) * _BAND_HEIGHT)
+        for i, (name, band) in enumerate(moving):
+            _draw_band(ax, band, name, i * _BAND_HEIGHT, (i + 1) * _BAND_HEIGHT)
     ax.set_xlabel(x)
     ax.set_title(result.title)
     if 0 < len(chosen) <= _LABELS_MAX:

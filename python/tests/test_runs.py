@@ -77,6 +77,18 @@ class Loading(unittest.TestCase):
         m = pickle.loads(pickle.dumps(saltus.load(BALL, params={"e": 0.5})))
         self.assertEqual(m.run(until=1)["v"].tolist(), saltus.load(BALL).run(until=1, params={"e": 0.5})["v"].tolist())
 
+    def test_a_pickled_file_that_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a.lisma")
+            path.write_text("x' = 1; x(t0) = 0;\n")
+            m = saltus.load(path)
+            kept = pickle.dumps(m)
+            self.assertAlmostEqual(pickle.loads(kept).run(until=1).last("x"), 1)
+            path.write_text("x' = 2; x(t0) = 0;\n")
+            with self.assertRaisesRegex(ValueError, "is not what it was"):
+                pickle.loads(kept)
+            self.assertIs(copy.deepcopy(m), m)
+
     def test_format(self):
         self.assertEqual(saltus.format("x'=1;"), "x' = 1;\n")
         with self.assertRaises(RuntimeError):
@@ -436,6 +448,9 @@ class Elsewhere(unittest.TestCase):
         r = saltus.load(HEATER).run(until=6)
         ax = r.plot("x")
         self.assertEqual(len([p for p in ax.patches]), 2)  # two states
+        low, high = ax.get_ylim()
+        self.assertLess(low + 0.06 * (high - low), r["x"].min())  # below the curve
+        self.assertTrue(ax.get_autoscaley_on())
         jumper = saltus.load(JUMPER).run(until=2.5)
         ax = jumper.plot("v")
         line = ax.lines[0].get_xydata()
