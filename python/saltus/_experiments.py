@@ -117,6 +117,12 @@ def _parameter(name: str, values: Any) -> str:
     return f"{name}=" + ",".join(map(repr, numbers.tolist()))
 
 
+def _correlation(pair: tuple[str, str], value: float) -> str:
+    if not (isinstance(pair, tuple) and len(pair) == 2):
+        raise TypeError(f"correlate has pairs of names, ('a', 'b'), not {pair!r}")
+    return f"{pair[0]},{pair[1]}={float(value)!r}"
+
+
 class Sweep:
     """Runs of a model for different parameters: ``s["peak"]`` is a measure, ``s["k"]`` a parameter, one number per run."""
 
@@ -173,8 +179,11 @@ def sweep(
         raise ValueError(f"how many samples? sampling={sampling!r} needs samples=...")
     if not kind and samples:
         raise ValueError("a grid has as many runs as it has points; samples=... belongs to the other kinds of sampling")
-    texts = [_parameter(name, values) for name, values in dict(parameters).items()]
-    links = [f"{a},{b}={value!r}" for (a, b), value in (correlate or {}).items()]
+    for what, given in (("parameters", parameters), ("correlate", correlate or {})):
+        if not isinstance(given, Mapping):
+            raise TypeError(f"{what} must be a mapping, not {given!r}")
+    texts = [_parameter(name, values) for name, values in parameters.items()]
+    links = [_correlation(pair, value) for pair, value in (correlate or {}).items()]
     return Sweep(*model.sweep(texts, links, kind, samples or 0, seed, _texts(measures), until, jobs, options))
 
 
@@ -339,6 +348,20 @@ class Optimum:
         return f"<Optimum {self.value:.9g}{told}: {', '.join(f'{n} = {v:.6g}' for n, v in self.params.items())}>"
 
 
+def _constraint(text: str) -> tuple[str, bool, float]:
+    """The measure, whether it is at least the number, and the number."""
+    if not isinstance(text, str):
+        raise TypeError(f"a constraint is a text, not {text!r}")
+    parts = re.fullmatch(r"(.+?)(<=|>=)([^<>=]+)", text.strip(), re.DOTALL)
+    try:
+        bound = float(parts[3]) if parts else None
+    except ValueError:
+        bound = None
+    if not parts or bound is None:
+        raise ValueError(f"a constraint is MEASURE <= NUMBER or MEASURE >= NUMBER, not {text!r}")
+    return parts[1].strip(), parts[2] == ">=", bound
+
+
 def optimize(
     model: _saltus.Model,
     measure: str,
@@ -356,13 +379,10 @@ def optimize(
     measures = [measure]
     limits = []
     for text in [constraints] if isinstance(constraints, str) else constraints:
-        parts = re.fullmatch(r"(.+?)(<=|>=)([^<>=]+)", text.strip(), re.DOTALL)
-        if not parts:
-            raise ValueError(f"a constraint is MEASURE <= NUMBER or MEASURE >= NUMBER, not {text!r}")
-        formula = parts[1].strip()
+        formula, at_least, bound = _constraint(text)
         if formula not in measures:
             measures.append(formula)
-        limits.append((measures.index(formula), parts[2] == ">=", float(parts[3])))
+        limits.append((measures.index(formula), at_least, bound))
     searched = _searched(params)
     kind = _choice("search", search, _SEARCH)
     raw = model.optimize(

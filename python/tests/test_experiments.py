@@ -272,6 +272,21 @@ class Refusals(unittest.TestCase):
             m.sweep({"k": [1]}, "end(x)", start=5)
         self.assertEqual(m.sweep({"k": [3]}, "end(x)", until=2)["end(x)"], [0])
 
+    def test_settings_of_other_kinds(self):
+        m = saltus.load("const k = 1, a = 1; x' = k; x(t0) = 0;")
+        drawn = {"k": "~normal(1, 0.1)", "a": "~normal(1, 0.1)"}
+        for wrong in (3, "k", ["k"], {"k": 1}, {("k",): 1}):
+            with self.assertRaises(TypeError):
+                m.sweep(drawn, "end(x)", sampling="random", samples=3, correlate=wrong)
+        s = m.sweep(drawn, "end(x)", sampling="random", samples=3, correlate={("k", "a"): np.float64(0.5)})
+        self.assertEqual(len(s), 3)
+        with self.assertRaises(TypeError):
+            m.sweep(["k"], "end(x)")
+        with self.assertRaises(TypeError):
+            m.optimize("end(x)", {"k": (0, 1)}, constraints=[3])
+        with self.assertRaisesRegex(ValueError, "a constraint is"):
+            m.optimize("end(x)", {"k": (0, 1)}, constraints="max(x) <= much")
+
     def test_settings_without_effect(self):
         m = saltus.load("const k = 1; x' = k; x(t0) = 0;")
         data = {"time": [0, 1, 2], "x": [0, 2, 4]}
