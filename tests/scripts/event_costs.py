@@ -28,8 +28,36 @@ ROOMS = {
     "variable": "P[i] = if(r[i].on, 2*(1+i/N), 0);" + COOLS + " + P[i];" + PLAIN,
 }
 
-# events of one among many, whatever it waits for
+BALL = "y[i]' = v[i]; v[i]' = -9.81; y[i](t0) = 1 + i/N; v[i](t0) = 0;"
+BOUNCES = BALL + " automaton a[i] { state hit %s { set v[i] = -0.9*v[i]; } from init, hit; }"
+
+SWINGS = "x[i]' = v[i]; x[i](t0) = 1 + i/N; v[i](t0) = 0; v[i]' = -16*(1+i/N)*x[i] %s;"
+GROWS = "x[i]' = 1 + i/N; x[i](t0) = i/N; y[i]' = %s - y[i]; y[i](t0) = 0;"
+
+# events of one among many, whatever switches and whatever it waits for
 OTHERS = {
+    "max": SWINGS % "- 8*max(0, x[i])",
+    "sign": SWINGS % "- 0.1*sign(v[i])",
+    "one threshold": SWINGS % "+ u[i]" + """ u[i](t0) = 0; automaton a[i] {
+    state right [x[i] > 0.1] { set u[i] = 1; } from init, left;
+    state left [x[i] <= 0.1] { set u[i] = 0; } from right;
+  }""",
+    "floor": GROWS % "floor(x[i])",
+    "since entry": """x[i]' = n[i] - x[i]; x[i](t0) = 1; n[i](t0) = 0; automaton a[i] {
+    state up [time >= t0 + 0.5 + 0.3*i/N] { set n[i] = 1; } from init, down;
+    state down [time >= t0 + 0.4 + 0.2*i/N] { set n[i] = 0; } from up;
+  }""",
+    "asks for a state": BALL + """ k[i](t0) = 0;
+  automaton a[i] {
+    state down [v[i] < -3] {} from init, up;
+    state up [y[i] <= 0] && [v[i] < 0] { set v[i] = -0.9*v[i]; } from down;
+  }
+  automaton b[i] {
+    state counts [a[i].up] { set k[i] = k[i] + 1; } from init, waits;
+    state waits [a[i].down] {} from counts;
+  }""",
+    "balls": BOUNCES % "[y[i] <= 0] && [v[i] < 0]",
+    "speeds looked at": BOUNCES % "[y[i] <= 0] && noEvent[v[i] < 0]",
     "clocks": "c[i]' = 1; c[i](t0) = i/N; automaton a[i] { state tick [c[i] >= 1] { c[i](t0) = 0; } from init, tick; }",
     "queues": """q[i](t0) = if(i <= N/2, 2, 0); d[i](t0) = 1e9;
   automaton s[i] {

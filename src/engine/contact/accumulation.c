@@ -21,6 +21,7 @@
 #define RATIO_SPREAD 0.05
 #define DWELL_SHARE  1e-4   // of the length of the sequence: how long a mode is kept from then on
 #define NEARNESS     2e-6   // of the accumulation point, relative to the length of the sequence
+#define COMING       1e-2   // ... from which on a sequence is followed
 #define LAST_ULPS    64.0   // roundings of the time between the last impacts
 #define LATE_ULPS    256.0  // ... by which a limit is passed, so that it lies behind
 #define BETWEEN      1.5    // intervals of a sequence within which what it follows from happens
@@ -53,12 +54,6 @@ static void note_firing(EngAccumulation* times, double t) {
 
 void eng_zeno_note(EngSim* sim, uint32_t transition) {
   note_firing(&sim->contact.accumulations[transition], sim->core.t);
-}
-
-bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
-  const EngAccumulation* times = &sim->contact.accumulations[transition];
-  bool soon = times->count > 0 && sim->core.t - times->last < SOON * sim->stepper->trial.h;
-  return times->count >= SUSPECT || soon;
 }
 
 /// How fast the boundary of this instant was reached; 0: it was there.
@@ -94,8 +89,18 @@ static double time_left(const EngAccumulation* times) {
   return times->interval * times->ratio / (1.0 - times->ratio);
 }
 
+static bool is_near(const EngAccumulation* times, double nearness) {
+  return time_left(times) < nearness * (times->last - times->first);
+}
+
 static bool has_accumulated(const EngAccumulation* times, double nearness) {
-  return times->count >= SEQUENCE && time_left(times) < nearness * (times->last - times->first);
+  return times->count >= SEQUENCE && is_near(times, nearness);
+}
+
+bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
+  const EngAccumulation* times = &sim->contact.accumulations[transition];
+  bool soon = times->count > 0 && sim->core.t - times->last < SOON * sim->stepper->trial.h;
+  return (times->count >= SUSPECT && is_near(times, COMING)) || soon;
 }
 
 /// The speed with which a relation has come to its boundary; 0: it was there.
@@ -106,8 +111,7 @@ static double approach_speed(const EngSim* sim, uint32_t index) {
   return 0.0;
 }
 
-/// Whether an impact that fired now is so slow that its flight may be rounding.
-static bool is_slow(EngSim* sim, uint32_t transition) {
+bool eng_zeno_is_slow(EngSim* sim, uint32_t transition) {
   uint32_t gap = eng_impact_gap(sim, transition);
   // a reset that takes the gap elsewhere ends no flight
   if (gap == MODEL_NONE || !eng_at_boundary(sim, gap, sim->detect.g[gap])) return false;
@@ -347,7 +351,7 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
       *verdict = ENG_ZENO_EXIT;
       continue;
     }
-    bool slow = is_slow(sim, i) && sim->options.zeno != SLT_ZENO_STOP;
+    bool slow = eng_zeno_is_slow(sim, i) && sim->options.zeno != SLT_ZENO_STOP;
     bool proposed = (ends || slow) &&
                     eng_contact_propose(sim, i, ends ? ENG_CONTACT_ACCUMULATES : ENG_CONTACT_RESTS);
     if (ends) {

@@ -90,6 +90,8 @@ bool eng_zeno_suspected(EngSim* sim);
 /// A transition has fired now; whether its firings may accumulate.
 void eng_zeno_note(EngSim* sim, uint32_t transition);
 bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition);
+/// Whether an impact that fired now is so slow that its flight may be rounding.
+bool eng_zeno_is_slow(EngSim* sim, uint32_t transition);
 
 // ---- contact.c: the motion with closed contacts -------------------------------------------------
 

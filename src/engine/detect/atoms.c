@@ -42,17 +42,27 @@ static bool has_free_way_out(const EngSim* sim, const ModelState* state) {
   return false;
 }
 
-/// A truth without which the guard does not hold; MODEL_NONE: it is not told by one.
-static uint32_t gate_of(const ModelGuard* guard) {
+bool eng_guard_needs(const ModelGuard* guard, uint32_t env) {
   const ModelShape* shape = guard->term.shape;
-  if (!shape || !shape->tabled) return MODEL_NONE;
+  if (!shape || !shape->tabled) return false;
   uint32_t count = shape->program.input_count;
   for (uint32_t i = 0; i < count; i++) {
+    if (guard->term.args[shape->program.inputs[i].env] != env) continue;
     bool holds = false;
     for (uint32_t truths = 0; truths < 1u << count; truths++) {
       holds |= !(truths >> i & 1) && (shape->table >> truths & 1);
     }
-    if (!holds) return guard->term.args[shape->program.inputs[i].env];
+    return !holds;
+  }
+  return false;
+}
+
+/// A truth without which the guard does not hold; MODEL_NONE: it is not told by one.
+static uint32_t gate_of(const ModelGuard* guard) {
+  const ModelShape* shape = guard->term.shape;
+  for (uint32_t i = 0; shape && i < shape->program.input_count; i++) {
+    uint32_t env = guard->term.args[shape->program.inputs[i].env];
+    if (eng_guard_needs(guard, env)) return env;
   }
   return MODEL_NONE;
 }
@@ -358,18 +368,44 @@ static double slope_change(EngSim* sim, uint32_t index, double gdot, double ahea
   return sim->probe.g[index] - gdot;
 }
 
+/// Whether the slope of a g at its boundary is more than what rounding of g would be within a step,
+/// which is more than rounding of the slope; that of a slope which was located at zero is as much
+/// larger as the time is than the step.
+static bool has_clear_slope(EngSim* sim, uint32_t index, double gdot) {
+  double h = sim->stepper->control.h_next;
+  eng_control_margin(sim);
+  double clear = CLEAR_MARGINS * sim->proof.margin[index] * (h + CLEAR_TIMES * fabs(sim->core.t));
+  return h * (h * fabs(gdot)) > clear;
+}
+
+/// Whether the comparison as written decides at a boundary to which an action has moved g. Pieces
+/// of floor(u) meet where u is, and what leads from one to the next moves the boundary: the value
+/// is the one just after the instant.
+static bool decides_by_value(const EngSim* sim, const EngAtom* atom) {
+  return !atom->kind.kink && (!atom->kind.piece || sim->instant.at_start);
+}
+
+bool eng_slope_decides(EngSim* sim, uint32_t index) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  double gdot = sim->detect.gdot[index];
+  if (isnan(atom->g_start) || atom->kind.asymptotic) return false;
+  bool given = was_moved(sim, index, sim->detect.g[index]);
+  if (given && decides_by_value(sim, atom)) return false;
+  if (!has_clear_slope(sim, index, gdot)) return false;
+  if (given || !atom->kind.separates) return true;
+  if (atom->fresh) return gdot < 0.0;  // it is left behind
+  return atom->located && (gdot > 0.0) == atom->located_truth &&
+         has_clear_slope(sim, index, slope_before(sim, index));
+}
+
 /// Where the flow takes a g that is at its boundary: 1 up, -1 down, 0 nowhere as far as rounding
 /// lets one see. A constraint that was just released has kept g at zero to tolerance and no better:
 /// a rise that stays within that is none.
 static int heading(EngSim* sim, uint32_t index, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   bool released = was_released(sim, index);
-  // what rounding of g would be within a step is more than rounding of its slope; that of a slope
-  // which was located at zero is as much larger as the time is than the step
   double h = sim->stepper->control.h_next;
-  eng_control_margin(sim);
-  double clear = CLEAR_MARGINS * sim->proof.margin[index] * (h + CLEAR_TIMES * fabs(sim->core.t));
-  if (!released && h * (h * fabs(gdot)) > clear) return gdot > 0.0 ? 1 : -1;
+  if (!released && has_clear_slope(sim, index, gdot)) return gdot > 0.0 ? 1 : -1;
   double noise = eng_slope_rho(sim, index);
   double ahead = 1e-3 * time_of_change(sim);
   double change = slope_change(sim, index, gdot, ahead);
@@ -531,10 +567,7 @@ static inline bool instant_truth(EngSim* sim, EngAtom* atom, uint32_t index, dou
   if (!eng_at_boundary(sim, index, g)) return is_beyond(sim, index, g, gdot);
   if (unchanged && lingers(sim, atom)) return atom->truth;
   bool given = was_moved(sim, index, g);
-  // pieces of floor(u) meet where u is, and what leads from one to the next moves the boundary: the
-  // value is the one just after the instant
-  bool by_value = !atom->kind.kink && (!atom->kind.piece || sim->instant.at_start);
-  if (given && by_value) {
+  if (given && decides_by_value(sim, atom)) {
     sim->core.leaves |= sim->instant.at_start || sim->core.changes != sim->instant.changes_start;
     return atom->relation != MODEL_REL_GT;
   }

@@ -292,6 +292,9 @@ double eng_slope_rho(EngSim* sim, uint32_t index);
 /// Whether g, of the present mode, is at its boundary: located there, kept there by the motion
 /// along it, or zero up to rounding.
 bool eng_at_boundary(EngSim* sim, uint32_t index, double g);
+/// Whether the slope of a g at its boundary, which no action has moved, tells the truth: it leaves
+/// clearly, and crosses where the flow depends on the relation.
+bool eng_slope_decides(EngSim* sim, uint32_t index);
 /// Whether a relation rested at its boundary, or was leaving it, and this instant drives it to
 /// where it holds: the turn re-arms it.
 bool eng_atom_was_turned(EngSim* sim, uint32_t id);
@@ -317,6 +320,8 @@ SltStatus eng_next_segment(EngSim* sim);
 /// First crossing in (t_from, trial end] that would do something; fills crossings. `found` false:
 /// none. Crossings that fire nothing are counted and followed.
 SltStatus eng_detect(EngSim* sim, double t_from, bool* found);
+/// Whether a guard cannot hold without the truth at that place of the environment.
+bool eng_guard_needs(const ModelGuard* guard, uint32_t env);
 /// Whether a guard changes its truth with that of one of its atoms, all others as they are.
 bool eng_guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom);
 /// Time to the nearest boundary that an atom waits for, as its slope tells; INFINITY for none.

@@ -29,7 +29,8 @@ static bool reads_only_now(const Model* model, const ModelGuard* guard) {
 bool local_rounds_suit(const EngSim* sim) {
   const Model* model = sim->model;
   for (uint32_t a = 0; a < model->automaton_count; a++) {
-    if (!sim->local->index.plain[a]) return false;
+    bool is_switch = model->automata[a].kind == MODEL_AUTOMATON_SWITCH;
+    if (is_switch || !sim->local->index.plain[a]) return false;
   }
   for (uint32_t i = 0; i < model->transition_count; i++) {
     if (!reads_only_now(model, &model->transitions[i].guard)) return false;
@@ -79,15 +80,38 @@ void eng_local_settle_active_slow(EngSim* sim) {
 
 // ---- what is enabled ----------------------------------------------------------------------------
 
-void local_ask(EngSim* sim, uint32_t automaton) {
-  events_enabled_put(sim, automaton, eng_first_enabled(sim, automaton));
+bool local_ask(EngSim* sim, uint32_t automaton) {
+  LocalInstant* now = &sim->local->now;
+  if (sim->model->automata[automaton].kind != MODEL_AUTOMATON_SWITCH) {
+    events_enabled_put(sim, automaton, eng_first_enabled(sim, automaton));
+    return true;
+  }
+  for (uint32_t i = 0; i < now->switch_count; i++) {
+    if (now->switches[i] == automaton) return true;
+  }
+  if (now->switch_count == ENG_LOCAL_MOVED) return false;
+  now->switches[now->switch_count++] = automaton;
+  return true;
+}
+
+/// Those of the switches that flip now come before the others; returns their number.
+static uint32_t choose_flips(EngSim* sim) {
+  LocalInstant* now = &sim->local->now;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < now->switch_count; i++) {
+    uint32_t automaton = now->switches[i];
+    if (!eng_switch_flips(sim, automaton)) continue;
+    now->switches[i] = now->switches[count];
+    now->switches[count++] = automaton;
+  }
+  return count;
 }
 
 static void gather_enabled(EngSim* sim) {
   events_enabled_clear(sim);
   for (uint32_t n = 0; n < sim->model->automaton_count; n++) {
     uint32_t a = events_nth_in_text(sim, (EngList){NULL, 0}, n);
-    if (!eng_is_barred(sim, a)) local_ask(sim, a);
+    if (!eng_is_barred(sim, a)) (void)local_ask(sim, a);
   }
 }
 
@@ -123,9 +147,20 @@ static bool fires_plainly(EngSim* sim, uint32_t transition) {
   const ModelState* to = &a->states[t->to];
   const ModelState* left = &a->states[sim->state[t->automaton]];
   return !is_wide(sim, to->test_env) && !is_wide(sim, left->test_env) &&
+         !is_wide(sim, a->entry_env) && local_note_change(sim, a->entry_env) &&
          local_note_change(sim, to->test_env) && local_note_change(sim, left->test_env) &&
          actions_suit(sim, to->action_begin, to->action_count) &&
          actions_suit(sim, t->action_begin, t->action_count) && local_note_firing(sim, transition);
+}
+
+static bool flips_plainly(EngSim* sim, uint32_t automaton) {
+  const ModelState* states = sim->model->automata[automaton].states;
+  bool plain = local_note_flip(sim, automaton);
+  for (uint32_t s = 0; s < 2; s++) {
+    plain = plain && !is_wide(sim, states[s].test_env) &&
+            local_note_change(sim, states[s].test_env) && states[s].action_count == 0;
+  }
+  return plain;
 }
 
 // ---- carrying them out --------------------------------------------------------------------------
@@ -239,6 +274,31 @@ static bool has_fired(const EngSim* sim, uint32_t automaton, uint32_t fired) {
   return false;
 }
 
+/// Ask those who ask for the state of an automaton. False: that concerns others.
+static bool ask_state_readers(EngSim* sim, uint32_t automaton) {
+  const EventsReaders* readers = &sim->events.readers;
+  if (!readers->list) return true;
+  for (uint32_t k = readers->begin[automaton]; k < readers->begin[automaton + 1]; k++) {
+    uint32_t reader = readers->list[k];
+    if (!sim->local->index.plain[reader] || !local_bring_guards(sim, reader)) return false;
+    if (!local_ask(sim, reader)) return false;
+  }
+  return true;
+}
+
+/// Guards that ask for states alone are followed before any other. Whether what is enabled is all
+/// of the one kind or all of the other.
+static bool is_of_one_kind(const EngSim* sim) {
+  const Events* events = &sim->events;
+  uint32_t counts[2] = {0, 0};
+  for (uint32_t i = events->enabled_begin; events->readers.list && i < events->enabled_count; i++) {
+    uint32_t transition = events->enabled[i].transition;
+    if (transition == MODEL_NONE) continue;
+    counts[events_asks_states_alone(&sim->model->transitions[transition].guard)]++;
+  }
+  return counts[0] == 0 || counts[1] == 0;
+}
+
 /// Judge what was touched, and ask who waits for it. False: that concerns others.
 static bool follow_touched(EngSim* sim, uint32_t fired) {
   const struct EngLocal* local = sim->local;
@@ -248,7 +308,8 @@ static bool follow_touched(EngSim* sim, uint32_t fired) {
     plain &= judge_touched(sim, local->touched.list[i]);
   }
   for (uint32_t i = 0; i < fired; i++) {
-    local_ask(sim, model->transitions[sim->events.fired[i]].automaton);
+    uint32_t automaton = model->transitions[sim->events.fired[i]].automaton;
+    plain = plain && local_ask(sim, automaton) && ask_state_readers(sim, automaton);
   }
   for (uint32_t i = 0; i < local->touched.count; i++) {
     uint32_t id = local->touched.list[i];
@@ -258,19 +319,27 @@ static bool follow_touched(EngSim* sim, uint32_t fired) {
     uint32_t known = local->now.kept_count;
     if (!local_bring_guards(sim, owner)) return false;
     // who has fired was asked with the same truths
-    if (local->now.kept_count > known || !has_fired(sim, owner, fired)) local_ask(sim, owner);
+    bool asked = local->now.kept_count == known && has_fired(sim, owner, fired);
+    if (!asked && !local_ask(sim, owner)) return false;
   }
-  return plain;
+  return plain && is_of_one_kind(sim);
 }
 
-/// Fire what was chosen. `plain` false: what was touched concerns others, too.
-static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t* iteration, bool* plain) {
+/// Fire what was chosen: so many transitions, and the first of the switches. `plain` false: what
+/// was touched concerns others, too.
+static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t flips, uint32_t* iteration,
+                            bool* plain) {
   const Model* model = sim->model;
+  const uint32_t* switches = sim->local->now.switches;
   Events* events = &sim->events;
   uint32_t from[TOGETHER];
   sim->dae.from = sim->core.mode;
   events_forget_assigned(sim);
   eng_trace_settling(sim);
+  for (uint32_t i = 0; i < flips; i++) {
+    eng_fire_switch(sim, switches[i], *iteration);
+    sim->programs.entered_state[switches[i]] = sim->state[switches[i]];
+  }
   for (uint32_t i = 0; i < count; i++) {
     from[i] = sim->state[model->transitions[events->fired[i]].automaton];
     SLT_TRY(eng_fire_transition(sim, events->fired[i], *iteration));
@@ -284,9 +353,14 @@ static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t* iteration, bo
     *plain &= touch_value(sim, model->actions[events->assigned[i].action].env);
   }
   events_forget_assigned(sim);
+  for (uint32_t i = 0; i < flips; i++) {
+    *plain &= touch_value(sim, model->automata[switches[i]].states[0].test_env);
+    *plain &= touch_value(sim, model->automata[switches[i]].states[1].test_env);
+  }
   for (uint32_t i = 0; i < count; i++) {
     uint32_t automaton = model->transitions[events->fired[i]].automaton;
     const ModelState* states = model->automata[automaton].states;
+    *plain &= touch_value(sim, model->automata[automaton].entry_env);
     *plain &= touch_value(sim, states[from[i]].test_env);
     *plain &= touch_value(sim, states[sim->state[automaton]].test_env);
     *plain &= enter(sim, automaton, from[i]);
@@ -300,16 +374,20 @@ SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* 
   while (*plain && !*back) {
     events->fired_count = 0;
     uint32_t count = events_enabled_choose(sim, TOGETHER);
-    events->quiet = count == 0;
-    if (count == 0) break;
+    uint32_t flips = choose_flips(sim);
+    events->quiet = count + flips == 0;
+    if (events->quiet) break;
     *plain = count <= TOGETHER;
+    for (uint32_t i = 0; *plain && i < flips; i++) {
+      *plain = flips_plainly(sim, sim->local->now.switches[i]);
+    }
     for (uint32_t i = 0; *plain && i < count; i++) {
       *plain = fires_plainly(sim, events->fired[i]);
     }
     if (!*plain) break;
     SLT_TRY(events_next_round(sim));
     uint64_t key = events->mode_key + events->values_key;
-    SLT_TRY(fire_round(sim, count, iteration, plain));
+    SLT_TRY(fire_round(sim, count, flips, iteration, plain));
     *fired = true;
     // self loops that assign nothing are no repetition
     if (events->mode_key + events->values_key != key) SLT_TRY(events_comes_back(sim, back));
@@ -320,6 +398,7 @@ SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* 
 SltStatus eng_local_rounds_slow(EngSim* sim, uint32_t* iteration, bool* any, bool* back) {
   if (!is_plain_now(sim)) return SLT_OK;
   Events* events = &sim->events;
+  sim->local->now.switch_count = 0;
   gather_enabled(sim);
   events->quiet = events->enabled_count == 0;
   bool plain = true;

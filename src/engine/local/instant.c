@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-static void set_env(EngSim* sim, uint32_t env, double value) {
+void local_set_env(EngSim* sim, uint32_t env, double value) {
   sim->env[env] = value;
   local_patch(sim, env);
 }
@@ -45,14 +45,32 @@ static void fetch_reads(EngSim* sim, uint32_t id) {
   }
 }
 
+/// Whether the instant has changed nothing that a relation reads.
+static bool reads_the_same(const EngSim* sim, uint32_t id) {
+  const LocalInstant* now = &sim->local->now;
+  const ModelAtom* atom = &sim->model->atoms[id];
+  for (uint32_t k = 0; k < atom->read_count; k++) {
+    uint32_t env = sim->model->vars[atom->reads[k].var].env + atom->reads[k].order;
+    if (sim->values.computed[env]) return false;
+    for (uint32_t i = 0; i < now->change_count; i++) {
+      if (now->changes[i].env == env && now->changes[i].before != sim->env[env]) return false;
+    }
+  }
+  return true;
+}
+
 bool local_tells_truth(EngSim* sim, uint32_t id) {
-  const EngAtom* atom = &sim->atoms[id];
+  EngAtom* atom = &sim->atoms[id];
   if (!sim->local->now.apart) return true;
+  if (isnan(atom->g_start) && reads_the_same(sim, id)) {
+    atom->g_start = sim->detect.g[id];
+    atom->gdot = sim->detect.gdot[id];
+  }
   if (atom->literal) return !sim->detect.has_pre;
   if (atom->relation == MODEL_REL_EQ) return false;
   if (eng_at_boundary(sim, id, sim->detect.g[id])) {
-    return atom->located && sim->core.changes == sim->instant.changes_start &&
-           !atom->kind.separates;
+    bool unchanged = atom->located && sim->core.changes == sim->instant.changes_start;
+    return (unchanged && !atom->kind.separates) || eng_slope_decides(sim, id);
   }
   if (!atom->fresh || !(sim->detect.g[id] > 0.0)) return true;
   fetch_reads(sim, id);
@@ -96,25 +114,47 @@ bool local_keep_atom(EngSim* sim, uint32_t id) {
   return true;
 }
 
-bool local_bring_guards(EngSim* sim, uint32_t automaton) {
-  const Model* model = sim->model;
-  if (!sim->local->now.apart) return true;
-  const ModelState* state = &model->automata[automaton].states[sim->state[automaton]];
-  for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    const ModelGuard* guard = &model->transitions[state->outgoing[i]].guard;
-    for (uint32_t k = 0; k < guard->atom_count; k++) {
-      uint32_t id = guard->atoms[k];
-      uint32_t known = sim->local->now.kept_count;
-      if (!local_keep_atom(sim, id)) return false;
-      if (sim->local->now.kept_count == known) continue;
-      if (!local_present_value(sim, id)) return false;
-      EngAtom* atom = &sim->atoms[id];
-      atom->end_known = false;
-      if (eng_atom_mesh(sim, id)) local_patch(sim, atom->env);
-      atom->g_start = sim->detect.g[id];
-    }
+/// The event indicator takes part, with its value at the present time.
+static bool bring_atom(EngSim* sim, uint32_t id) {
+  uint32_t known = sim->local->now.kept_count;
+  if (!local_keep_atom(sim, id)) return false;
+  if (sim->local->now.kept_count == known) return true;
+  if (!local_present_value(sim, id)) return false;
+  EngAtom* atom = &sim->atoms[id];
+  atom->end_known = false;
+  if (eng_atom_mesh(sim, id)) local_patch(sim, atom->env);
+  atom->g_start = sim->detect.g[id];
+  return true;
+}
+
+static bool bring_guard(EngSim* sim, const ModelGuard* guard) {
+  bool brought = true;
+  for (uint32_t k = 0; brought && k < guard->atom_count; k++) {
+    brought = bring_atom(sim, guard->atoms[k]);
+  }
+  return brought;
+}
+
+bool local_widen(EngSim* sim, uint32_t state) {
+  const LocalReaders* atoms = &sim->local->index.atoms;
+  uint32_t key = sim->model->env_count + state;
+  if (!local_add_state(sim, state)) return false;
+  for (uint32_t i = atoms->begin[key]; i < atoms->begin[key + 1]; i++) {
+    if (sim->active.live[atoms->list[i]] && !bring_atom(sim, atoms->list[i])) return false;
   }
   return true;
+}
+
+bool local_bring_guards(EngSim* sim, uint32_t automaton) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  if (!sim->local->now.apart) return true;
+  if (a->condition) return bring_guard(sim, a->condition);
+  const ModelState* state = &a->states[sim->state[automaton]];
+  bool brought = true;
+  for (uint32_t i = 0; brought && i < state->outgoing_count; i++) {
+    brought = bring_guard(sim, &sim->model->transitions[state->outgoing[i]].guard);
+  }
+  return brought;
 }
 
 bool local_note_change(EngSim* sim, uint32_t env) {
@@ -141,26 +181,34 @@ bool local_sees_change(EngSim* sim, uint32_t env) {
   return true;
 }
 
-bool local_note_firing(EngSim* sim, uint32_t transition) {
+/// The automaton is about to leave its state.
+static bool note_move(EngSim* sim, uint32_t automaton) {
   LocalInstant* now = &sim->local->now;
-  if (!now->apart) return true;
-  const ModelTransition* t = &sim->model->transitions[transition];
-  uint32_t from = sim->state[t->automaton];
-  const ModelState* left = &sim->model->automata[t->automaton].states[from];
-  if (now->fired_count == LOCAL_ROUNDS || left->outgoing_count > LOCAL_EDGES) return false;
-  if (eng_zeno_is_suspect(sim, transition)) return false;
-  now->fired[now->fired_count++] = transition;
+  uint32_t from = sim->state[automaton];
+  const ModelState* left = &sim->model->automata[automaton].states[from];
   for (uint32_t k = 0; k < now->moved_count; k++) {
-    if (now->moved[k].automaton == t->automaton) return true;
+    if (now->moved[k].automaton == automaton) return true;
   }
-  if (now->moved_count == ENG_LOCAL_MOVED) return false;
+  if (now->moved_count == ENG_LOCAL_MOVED || left->outgoing_count > LOCAL_EDGES) return false;
   LocalMoved* moved = &now->moved[now->moved_count++];
-  moved->automaton = t->automaton;
+  moved->automaton = automaton;
   moved->from = from;
   for (uint32_t i = 0; i < left->outgoing_count; i++) {
     moved->edges[i] = sim->instant.transitions[left->outgoing[i]];
   }
   return true;
+}
+
+bool local_note_flip(EngSim* sim, uint32_t automaton) {
+  return !eng_chatter_is_suspect(sim, automaton) && note_move(sim, automaton);
+}
+
+bool local_note_firing(EngSim* sim, uint32_t transition) {
+  LocalInstant* now = &sim->local->now;
+  if (!now->apart) return true;
+  if (now->fired_count == LOCAL_ROUNDS || eng_zeno_is_suspect(sim, transition)) return false;
+  now->fired[now->fired_count++] = transition;
+  return note_move(sim, sim->model->transitions[transition].automaton);
 }
 
 // ---- begin and end ------------------------------------------------------------------------------
@@ -172,6 +220,7 @@ static void begin_instant(EngSim* sim) {
   sim->local->state_count = 0;
   now->apart = true;
   now->moved_count = 0;
+  now->switch_count = 0;
   now->fired_count = 0;
   now->change_count = 0;
   now->kept_count = 0;
@@ -179,9 +228,17 @@ static void begin_instant(EngSim* sim) {
   now->changes_before = core->changes;
   sim->instant.at_start = false;
   sim->instant.changes_start = core->changes;
+  sim->instant.impulses = 0;
   core->mode_before = core->mode;
   events_begin(sim);
   eng_trace_begin(sim);
+}
+
+/// Whether the flow goes on over the boundary that was reached, if it depends on which side it is.
+static bool is_crossed(EngSim* sim, uint32_t id) {
+  if (!sim->active.live[id] || !sim->atoms[id].kind.separates) return true;
+  if (!local_present_value(sim, id)) return false;
+  return !eng_at_boundary(sim, id, sim->detect.g[id]) || eng_slope_decides(sim, id);
 }
 
 /// The crossings are carried out; false: not in this way.
@@ -195,16 +252,22 @@ static bool run_rounds(EngSim* sim) {
   events_seen_clear(&sim->events.path);
   if (events_comes_back(sim, &back) < 0) return false;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    uint32_t located = sim->detect.crossings[i].index;
-    EngAtom* atom = &sim->atoms[located];
-    if (!local_bring_guards(sim, owner[located])) return false;
+    const EngCrossing* crossing = &sim->detect.crossings[i];
+    EngAtom* atom = &sim->atoms[crossing->index];
+    if (!local_bring_guards(sim, owner[crossing->index])) return false;
     atom->located = true;
-    atom->located_truth = true;
-    atom->truth = true;
-    set_env(sim, atom->env, 1.0);
-    local_ask(sim, owner[located]);
+    atom->located_truth = crossing->rising;
+    atom->truth = crossing->rising;
+    local_set_env(sim, atom->env, eng_atom_shows(atom));
+    if (!local_ask(sim, owner[crossing->index])) return false;
   }
   SltStatus status = local_run_rounds(sim, &iteration, &fired, &plain, &back);
+  for (uint32_t i = 0; plain && i < sim->local->now.fired_count; i++) {
+    plain = !eng_zeno_is_slow(sim, sim->local->now.fired[i]);
+  }
+  for (uint32_t i = 0; plain && i < sim->detect.crossing_count; i++) {
+    plain = is_crossed(sim, sim->detect.crossings[i].index);
+  }
   return status >= 0 && fired && plain && !back;
 }
 
@@ -213,13 +276,13 @@ static void take_back(EngSim* sim) {
   LocalInstant* now = &sim->local->now;
   now->apart = false;
   for (uint32_t i = 0; i < now->change_count; i++) {
-    set_env(sim, now->changes[i].env, now->changes[i].before);
+    local_set_env(sim, now->changes[i].env, now->changes[i].before);
   }
   for (uint32_t k = 0; k < now->kept_count; k++) {
     const LocalKept* kept = &now->kept[k];
     sim->atoms[kept->id] = kept->atom;
     sim->active.live[kept->id] = kept->live;
-    set_env(sim, kept->atom.env, kept->atom.truth ? 1.0 : 0.0);
+    local_set_env(sim, kept->atom.env, kept->atom.truth ? 1.0 : 0.0);
   }
   for (uint32_t i = 0; i < now->fired_count; i++) {
     sim->instant.transitions[now->fired[i]].fired_now = false;
@@ -331,6 +394,7 @@ static void end_instant(EngSim* sim) {
   replace_motion(sim);
   for (uint32_t k = 0; k < now->moved_count; k++) {
     events_latch_edges(sim, now->moved[k].automaton, true);
+    eng_chatter_note(sim, now->moved[k].automaton);
   }
   for (uint32_t i = 0; i < now->fired_count; i++) {
     sim->instant.transitions[now->fired[i]].fired_now = false;
@@ -394,7 +458,7 @@ void eng_local_refresh(EngSim* sim) {
     for (uint32_t i = 0; i < local->now.change_count; i++) {
       const LocalChange* c = &local->now.changes[i];
       uint32_t state = local->index.state_of_env[c->env];
-      set_env(sim, c->env, side ? c->after : c->before);
+      local_set_env(sim, c->env, side ? c->after : c->before);
       if (state != MODEL_NONE) sim->x[state] = side ? c->after : c->before;
     }
     eng_evaluate_full(sim, core->t);

@@ -89,10 +89,6 @@ bool eng_local_detect_slow(EngSim* sim, double t_from, bool* found);
 bool eng_local_margin_holds(const EngSim* sim, uint32_t id);
 /// Whether equations of states read a place of the environment; false: that is not known here.
 bool eng_local_flow_reads(const EngSim* sim, uint32_t env, bool* reads);
-/// Where local events are prepared: the states whose equations read a value, and the event
-/// indicators that read a state. They return their number.
-uint32_t eng_local_rates(const EngSim* sim, uint32_t env, const uint32_t** states);
-uint32_t eng_local_indicators(const EngSim* sim, uint32_t state, const uint32_t** atoms);
 /// Whether a crossing in time alone can wait with the others of a trial: one automaton reads it.
 bool eng_local_takes_time(const EngSim* sim, uint32_t id);
 /// Whether it is known who reads what in the present mode.

@@ -92,8 +92,8 @@ static bool moves_along(const struct EngLocal* local, uint32_t state) {
 }
 
 /// What a change of one state, so large at the end and over the time, does to its readers; `ends`:
-/// where the states would have been. False: it is too much for one of them.
-static bool readers_stand_it(EngSim* sim, uint32_t key, const double* ends, double end_change,
+/// where the states would have been. Returns the one for which it is too much, or MODEL_NONE.
+static uint32_t moved_reader(EngSim* sim, uint32_t key, const double* ends, double end_change,
                              double area) {
   const struct EngLocal* local = sim->local;
   const LocalReaders* rhs = &local->index.rhs;
@@ -110,14 +110,14 @@ static bool readers_stand_it(EngSim* sim, uint32_t key, const double* ends, doub
     sim->waiting.drift[reader] += rate * area / local_tolerance(sim, reader);
     // written so that NaN fails
     if (sim->waiting.drift[reader] <= LOCAL_SHARE) continue;
-    shorten(sim, sim->waiting.drift[reader]);
-    return false;
+    return reader;
   }
-  return true;
+  return MODEL_NONE;
 }
 
-/// What the change of the motion does to those that are left alone.
-static bool drift_is_small(EngSim* sim) {
+/// What the change of the motion does to those that are left alone. `reader`: a state for which it
+/// is too much, if it is that of one.
+static bool drift_is_small(EngSim* sim, uint32_t* reader) {
   struct EngLocal* local = sim->local;
   const LocalIndex* index = &local->index;
   const NumStepper* part = local->part;
@@ -151,7 +151,8 @@ static bool drift_is_small(EngSim* sim) {
       spent += wide_drift(sim, state, area);
       continue;
     }
-    if (!readers_stand_it(sim, key, ends, end_change, area)) return false;
+    *reader = moved_reader(sim, key, ends, end_change, area);
+    if (*reader != MODEL_NONE) return false;
   }
   if (!(spent <= LOCAL_SHARE)) {
     shorten(sim, spent);
@@ -161,18 +162,14 @@ static bool drift_is_small(EngSim* sim) {
   return true;
 }
 
-bool local_integrate(EngSim* sim) {
-  struct EngLocal* local = sim->local;
-  if (local->state_count == 0) return true;
-  double t1 = sim->stepper->trial.t;
-  for (uint32_t k = 0; k < LOCAL_STATES; k++) {
-    local->atol[k] = k < local->state_count ? sim->stepper->atol[local->states[k]] : 1.0;
-  }
+/// The states of the instant to the end of the trial, in one step.
+static bool integrate_part(EngSim* sim) {
+  const struct EngLocal* local = sim->local;
   NumStepper* part = local->part;
   num_stepper_set_rhs(part, part_rhs, sim);
   num_stepper_set_tolerance(part, sim->options.rtol, 0.0, local->atol);
   num_stepper_start(part, sim->core.t, local->state_count, local->x, NULL);
-  if (num_stepper_attempt(part, t1) < 0) return false;
+  if (num_stepper_attempt(part, sim->stepper->trial.t) < 0) return false;
   // few states on their own ask for shorter steps than the mean of all
   double longer = sim->stepper->trial.h / part->trial.h;
   double error = part->trial.error * longer * longer * longer * longer * longer;
@@ -181,5 +178,24 @@ bool local_integrate(EngSim* sim) {
     return false;
   }
   sim->core.local.error = fmax(sim->core.local.error, fmin(error, 100.0));
-  return num_dense_prepare(part) >= 0 && drift_is_small(sim);
+  return num_dense_prepare(part) >= 0;
+}
+
+bool local_integrate(EngSim* sim) {
+  struct EngLocal* local = sim->local;
+  if (local->state_count == 0) return true;
+  for (;;) {
+    for (uint32_t k = 0; k < LOCAL_STATES; k++) {
+      local->atol[k] = k < local->state_count ? sim->stepper->atol[local->states[k]] : 1.0;
+    }
+    uint32_t reader = MODEL_NONE;
+    if (!integrate_part(sim)) return false;
+    if (drift_is_small(sim, &reader)) return true;
+    if (reader == MODEL_NONE) return false;
+    if (local->state_count == LOCAL_STATES || !local_widen(sim, reader)) {
+      shorten(sim, sim->waiting.drift[reader]);
+      return false;
+    }
+    sim->waiting.drift[reader] = 0.0;
+  }
 }

@@ -75,6 +75,8 @@ typedef struct LocalInstant {
   bool apart;  // states but for EngLocal::states are on the trial
   LocalMoved moved[ENG_LOCAL_MOVED];
   uint32_t moved_count;
+  uint32_t switches[ENG_LOCAL_MOVED];  // that may flip
+  uint32_t switch_count;
   uint32_t fired[LOCAL_ROUNDS];  // transitions
   uint32_t fired_count;
   LocalChange changes[LOCAL_WRITES];
@@ -121,8 +123,9 @@ const ModelProgram* local_program(const ModelMode* mode, uint32_t which);
 
 /// Copies of an environment entry in the registers follow it.
 void local_patch(EngSim* sim, uint32_t env);
-/// What the automaton can do now, into the list of what may fire.
-void local_ask(EngSim* sim, uint32_t automaton);
+void local_set_env(EngSim* sim, uint32_t env, double value);
+/// What the automaton can do now, into the list of what may fire. False: there is no room.
+bool local_ask(EngSim* sim, uint32_t automaton);
 /// Rounds until nothing in that list is enabled. `plain` false: what comes next concerns others;
 /// `back`: they lead back to where they were with nothing changed.
 SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* plain, bool* back);
@@ -133,12 +136,15 @@ SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* 
 void local_fetch(EngSim* sim, uint32_t env);
 /// The value will be set. False: there are too many of them; so everywhere here.
 bool local_note_change(EngSim* sim, uint32_t env);
-/// The transition is about to fire.
+/// The transition is about to fire, the switch to flip.
 bool local_note_firing(EngSim* sim, uint32_t transition);
+bool local_note_flip(EngSim* sim, uint32_t automaton);
 /// The value was set; whether its readers have not seen it.
 bool local_sees_change(EngSim* sim, uint32_t env);
 /// The motion of the state changes.
 bool local_add_state(EngSim* sim, uint32_t state);
+/// ... with what it reads, from now on; its value stays.
+bool local_widen(EngSim* sim, uint32_t state);
 /// ... it has been set.
 void local_set_state(EngSim* sim, uint32_t state, double value);
 /// The event indicator takes part in the instant.
@@ -200,6 +206,11 @@ void local_follow_imminent(EngSim* sim);
 void local_look(EngSim* sim, uint32_t id);
 /// The next crossing that stands; NULL for none. What has to be looked at before it is.
 const EngWaiting* local_first(EngSim* sim);
+/// ... of those that fire something, or may; the others are latched on the way.
+const EngWaiting* local_first_to_fire(EngSim* sim);
+/// Whether the crossing, alone, fires nothing; then it can be passed.
+bool local_is_silent(EngSim* sim, const EngCrossing* crossing);
+void local_pass(EngSim* sim, uint32_t id);
 void local_wait_for(EngSim* sim, const EngCrossing* crossing);
 /// The crossings of this time, if they are plainly local, into those of the instant; they wait no
 /// longer, unless they are returned.

@@ -145,13 +145,42 @@ static bool is_suitable(const EngSim* sim, double t_from) {
          sim->stepper->method->dense_degree == 4;
 }
 
-/// Whether the event at a crossing would fire something.
-static bool fires(EngSim* sim, const EngCrossing* c) {
+/// Truth of a relation that crosses nothing at a time of the trial: one that is looked at, not
+/// followed, or one whose becoming false interests nobody.
+static void look_at(EngSim* sim, uint32_t id, double t) {
+  EngAtom* atom = &sim->atoms[id];
+  EngTrialPoint at = {sim->stepper, t};
+  double g = 0.0;
+  if (!atom->literal && (!atom->truth || atom->bipolar)) return;
+  if (!eng_output(sim, ENG_SINGLE_G, t, eng_trial_state, &at, id, &g)) return;
+  if (!atom->literal && !(g < -atom->zone)) return;
+  atom->armed |= !atom->literal;
+  atom->truth = atom->literal && eng_relation_holds(atom->relation, g);
+  local_set_env(sim, atom->env, eng_atom_shows(atom));
+}
+
+static void look_at_guard(EngSim* sim, const ModelGuard* guard, const EngCrossing* c) {
+  for (uint32_t k = 0; k < guard->atom_count; k++) {
+    if (guard->atoms[k] != c->index) look_at(sim, guard->atoms[k], c->t);
+  }
+}
+
+static void look_at_guards(EngSim* sim, uint32_t automaton, const EngCrossing* c) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  const ModelState* state = &a->states[sim->state[automaton]];
+  if (a->condition) look_at_guard(sim, a->condition, c);
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    look_at_guard(sim, &sim->model->transitions[state->outgoing[i]].guard, c);
+  }
+}
+
+bool local_is_silent(EngSim* sim, const EngCrossing* c) {
   uint32_t owner = sim->local->index.owner[c->index];
   if (owner >= LOCAL_SEVERAL) return false;
   EngAtom* atom = &sim->atoms[c->index];
   double* truth = &sim->env[sim->model->atoms[c->index].env];
   double latched = *truth;
+  look_at_guards(sim, owner, c);
   *truth = c->rising ? 1.0 : 0.0;
   atom->located = true;
   atom->located_truth = c->rising;
@@ -160,7 +189,28 @@ static bool fires(EngSim* sim, const EngCrossing* c) {
       is_switch ? eng_switch_flips(sim, owner) : eng_first_enabled(sim, owner) != MODEL_NONE;
   *truth = latched;
   atom->located = false;
-  return enabled;
+  return !enabled;
+}
+
+void local_pass(EngSim* sim, uint32_t id) {
+  const EngCrossing passed = sim->waiting.crossing[id];
+  EngAtom* atom = &sim->atoms[id];
+  EngCrossing crossing;
+  sim->waiting.waits[id] = 0;
+  if (!local_value(sim, id, passed.t)) {
+    sim->core.local.crowded = true;
+    return;
+  }
+  atom->truth = passed.rising;
+  atom->equal = false;
+  atom->armed = false;
+  local_set_env(sim, atom->env, eng_atom_shows(atom));
+  sim->core.counts.silent++;
+  events_latch_edges(sim, sim->local->index.owner[id], false);
+  if (local_watch(sim, id, passed.t, &crossing)) {
+    if (!crossing.certified) sim->core.local.doubt = true;
+    local_wait_for(sim, &crossing);
+  }
 }
 
 /// Sort the relations into far and near ones; what the near ones wait for into
@@ -212,8 +262,9 @@ static bool begin_trial(EngSim* sim, bool* found) {
   if (!core->local.running) return false;
   const EngWaiting* first = local_first(sim);
   if (core->local.doubt || core->local.crowded) return false;
+  if (first && sim->local->index.owner[first->atom] >= LOCAL_SEVERAL) return false;
+  first = local_first_to_fire(sim);
   if (!first) return true;
-  if (!fires(sim, &sim->waiting.crossing[first->atom])) return false;
   *found = true;
   core->t_event = first->t >= t_end - eng_time_resolution(first->t) ? t_end : first->t;
   return true;

@@ -17,13 +17,14 @@ static void own(LocalIndex* index, const ModelGuard* guard, uint32_t automaton) 
   }
 }
 
-/// Whether guards or actions ask in which state an automaton is: then its state is more than a
-/// value of the equations.
+/// Whether more than equations, and guards that read nothing else, asks in which state an automaton
+/// is.
 static bool states_are_asked(const EngSim* sim) {
   const Model* model = sim->model;
   bool asked = false;
   for (uint32_t i = 0; i < model->transition_count; i++) {
-    asked |= model->transitions[i].guard.has_mode_test;
+    const ModelGuard* guard = &model->transitions[i].guard;
+    asked |= guard->has_mode_test && !events_asks_states_alone(guard);
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     const ModelAutomaton* automaton = &model->automata[a];
@@ -45,8 +46,7 @@ static bool states_are_asked(const EngSim* sim) {
 }
 
 static bool is_plain(const ModelAutomaton* a, bool asked) {
-  bool plain = a->kind == MODEL_AUTOMATON_USER && !a->has_bodies && a->entry_env == MODEL_NONE &&
-               a->parent_automaton == MODEL_NONE;
+  bool plain = !a->has_bodies && a->parent_automaton == MODEL_NONE;
   for (uint32_t s = 0; s < a->state_count; s++) {
     plain &= !a->states[s].invariant && !a->states[s].written->stops;
     plain &= !asked || a->states[s].test_env == MODEL_NONE;
@@ -62,7 +62,7 @@ static void index_automata(const EngSim* sim, LocalIndex* index) {
     const ModelAutomaton* automaton = &model->automata[a];
     index->plain[a] = is_plain(automaton, asked);
     uint32_t name = index->plain[a] ? a : LOCAL_SEVERAL;
-    if (automaton->condition) own(index, automaton->condition, LOCAL_SEVERAL);
+    if (automaton->condition) own(index, automaton->condition, name);
     for (uint32_t s = 0; s < automaton->state_count; s++) {
       const ModelState* state = &automaton->states[s];
       if (state->invariant) own(index, state->invariant, LOCAL_SEVERAL);
@@ -362,14 +362,43 @@ static bool index_mode(EngSim* sim) {
   return index->allowed;
 }
 
-/// Whether a relation is followed on every trial, or changes by assignments alone.
-static bool is_followed_or_discrete(const ModelAtom* atom) {
-  if (atom->type == MODEL_ATOM_UNILATERAL || atom->type == MODEL_ATOM_SHORTLIVING) return false;
-  bool discrete = !atom->continuous;
+static bool reads_now(const ModelAtom* atom) {
+  bool now = true;
   for (uint32_t k = 0; k < atom->read_count; k++) {
-    discrete &= atom->reads[k].when == MODEL_NOW;
+    now &= atom->reads[k].when == MODEL_NOW;
   }
-  return atom->type != MODEL_ATOM_NOEVENT || discrete;
+  return now;
+}
+
+/// Whether what a guard waits for is followed on every trial, or changes by assignments alone, and
+/// other relations are asked for beside that.
+static bool waits_for_events(const Model* model, const ModelGuard* guard) {
+  bool asks = false;  // for relations that are looked at and not followed
+  bool waits = false;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const ModelAtom* atom = &model->atoms[guard->atoms[i]];
+    bool looked_at = atom->type == MODEL_ATOM_NOEVENT;
+    if (looked_at && !reads_now(atom)) return false;
+    asks |= looked_at && atom->continuous;
+    waits |= !looked_at && eng_guard_needs(guard, atom->env);
+  }
+  return waits || !asks;
+}
+
+/// Whether all relations are those of guards that wait for events.
+static bool all_wait_for_events(const Model* model) {
+  for (uint32_t i = 0; i < model->atom_count; i++) {
+    if (model->atoms[i].type == MODEL_ATOM_UNILATERAL) return false;
+    if (model->atoms[i].type == MODEL_ATOM_SHORTLIVING) return false;
+  }
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    if (!waits_for_events(model, &model->transitions[i].guard)) return false;
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelGuard* condition = model->automata[a].condition;
+    if (condition && !waits_for_events(model, condition)) return false;
+  }
+  return true;
 }
 
 SltStatus eng_local_create(EngSim* sim) {
@@ -377,9 +406,7 @@ SltStatus eng_local_create(EngSim* sim) {
   if (sim->options.detection != SLT_DETECTION_CERTIFIED) return SLT_OK;
   if (sim->model->energy) return SLT_OK;         // is looked at in every instant
   if (sim->model->foreign_count) return SLT_OK;  // so are inputs of foreign blocks
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    if (!is_followed_or_discrete(&sim->model->atoms[i])) return SLT_OK;
-  }
+  if (!all_wait_for_events(sim->model)) return SLT_OK;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (sim->model->automata[a].has_bodies) return SLT_OK;  // the index is for one set of equations
   }
@@ -427,18 +454,6 @@ bool eng_local_flow_reads(const EngSim* sim, uint32_t env, bool* reads) {
   bool is_state = index->state_of_env[env] != MODEL_NONE;
   *reads = is_state || index->rhs.begin[env] < index->rhs.begin[env + 1];
   return true;
-}
-
-uint32_t eng_local_rates(const EngSim* sim, uint32_t env, const uint32_t** states) {
-  const LocalReaders* rhs = &sim->local->index.rhs;
-  *states = rhs->list + rhs->begin[env];
-  return rhs->begin[env + 1] - rhs->begin[env];
-}
-
-uint32_t eng_local_indicators(const EngSim* sim, uint32_t state, const uint32_t** atoms) {
-  const uint32_t* begin = &sim->local->index.atoms.begin[sim->model->env_count + state];
-  *atoms = sim->local->index.atoms.list + begin[0];
-  return begin[1] - begin[0];
 }
 
 bool eng_local_takes_time(const EngSim* sim, uint32_t id) {

@@ -109,10 +109,31 @@ const EngWaiting* local_first(EngSim* sim) {
   return top;
 }
 
+/// Whether the next crossing that waits has its time for itself.
+static bool is_alone(const EngSim* sim) {
+  const EngWaiting* heap = sim->waiting.heap;
+  double last = heap[0].t + eng_time_resolution(heap[0].t);
+  for (uint32_t i = 1; i < 3 && i < sim->core.local.count; i++) {
+    if (heap[i].t <= last) return false;
+  }
+  return true;
+}
+
+const EngWaiting* local_first_to_fire(EngSim* sim) {
+  const EngWaiting* top = local_first(sim);
+  double end = sim->stepper->trial.t - eng_time_resolution(sim->stepper->trial.t);
+  while (top && top->t < end && is_alone(sim) &&
+         local_is_silent(sim, &sim->waiting.crossing[top->atom])) {
+    local_pass(sim, top->atom);
+    top = local_first(sim);
+  }
+  return top;
+}
+
 bool eng_local_next_slow(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!core->local.running || !core->segment.trial_pending) return false;
-  const EngWaiting* top = local_first(sim);
+  const EngWaiting* top = local_first_to_fire(sim);
   double end = sim->stepper->trial.t;
   double reach = eng_time_resolution(end);
   core->segment.t0 = core->t;
@@ -162,8 +183,7 @@ bool local_take_crossings(EngSim* sim) {
   for (; plain && top && top->t <= reach; top = local_first(sim)) {
     const EngCrossing* crossing = &sim->waiting.crossing[top->atom];
     bool owned = sim->local->index.owner[crossing->index] < LOCAL_SEVERAL;
-    plain = owned && crossing->rising && !sim->model->atoms[crossing->index].bipolar &&
-            detect->crossing_count < ENG_LOCAL_MOVED;
+    plain = owned && detect->crossing_count < ENG_LOCAL_MOVED;
     if (!plain) break;
     detect->crossings[detect->crossing_count++] = *crossing;
     heap_drop(sim);

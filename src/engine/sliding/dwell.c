@@ -155,6 +155,24 @@ bool eng_dwell_undecided(EngSim* sim) {
   return sim->core.dwell.any;
 }
 
+/// Below this distance switching may be chatter.
+static double chatter_distance(const EngSim* sim, const EngChatter* c) {
+  return fmax(CHATTER_SHARE * mean_step(sim), NEAR * c->length);
+}
+
+bool eng_chatter_is_suspect(const EngSim* sim, uint32_t automaton) {
+  const EngChatter* c = &sim->instant.chatter[automaton];
+  return c->moved && sim->core.t - c->last <= chatter_distance(sim, c);
+}
+
+void eng_chatter_note(EngSim* sim, uint32_t automaton) {
+  EngChatter* c = &sim->instant.chatter[automaton];
+  c->interval = sim->core.t - c->last;
+  c->last = sim->core.t;
+  c->moved = true;
+  c->count = 0;
+}
+
 SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
   *begun = false;
   double t = sim->core.t;
@@ -173,7 +191,7 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     double step = mean_step(sim);
     double distance = t - c->last;
     double in_tolerance = time_in_tolerance(sim);
-    double near = fmax(fmax(CHATTER_SHARE * step, NEAR * c->length), in_tolerance);
+    double near = fmax(chatter_distance(sim, c), in_tolerance);
     bool close = c->moved && distance <= near;
     if (close && jumped < 0) jumped = has_jumped(sim);  // asked once, for however many move
     // at a kink the flows are the same: there is nothing to keep

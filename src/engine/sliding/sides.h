@@ -85,12 +85,6 @@ void side_rates_along(EngSim* sim, double t, const double* x, const double* flow
 /// g of a surface at x, and by how much it changes with the state that lifts it.
 double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g);
 
-// ---- crossing.c
-
-/// Whether all relations that the motion stands at are crossed, and nothing slides: told from these
-/// relations alone. False: it cannot be told so. `settled`: guards have had their say.
-bool slide_crosses_plainly(EngSim* sim, bool settled);
-
 // ---- groups.c
 
 /// Side of a surface that the present states stand for: 1 above, -1 below, 0 neither, as at rest on

@@ -214,7 +214,6 @@ SltStatus eng_slide_continue_slow(EngSim* sim, bool settled, EngSlideVerdict* ve
   if (sim->active.reduced && eng_reduced_continue(sim, verdict)) return SLT_OK;
   if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;
-  if (slide_crosses_plainly(sim, settled)) return SLT_OK;
   uint32_t least = sim->dae.least;
   SltStatus status = continue_from_surface(sim, settled, verdict);
   sim->dae.least = least;  // what blocks of other modes leave open does not matter here

@@ -124,13 +124,6 @@ typedef struct EngSideRegs {
   ModelDual *rhs_dual, *gdot_dual;
 } EngSideRegs;
 
-/// The automata that ask for each relation: list[begin[atom] .. begin[atom + 1]).
-typedef struct EngAskers {
-  uint32_t* begin;
-  uint32_t* list;
-  bool made;
-} EngAskers;
-
 /// Flags and their values, see flags.c.
 typedef struct EngFlags {
   uint32_t* env;  // their places in the environment
@@ -229,7 +222,6 @@ typedef struct EngSliding {
   EngValueMotion motion;
   EngValueProgram program;
   EngDependency dependency;
-  EngAskers askers;
   bool kinks;     // some surface was none, in the last look
   double kink_t;  // when all the motion stood at were kinks
 } EngSliding;
@@ -369,6 +361,10 @@ void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* alp
 
 /// Note which automata changed their state in this instant; one that does nothing else dwells.
 SltStatus eng_dwell_check(EngSim* sim, bool* begun);
+/// Whether the automaton moves so soon after its last move that it may chatter; it has moved, and
+/// did not.
+bool eng_chatter_is_suspect(const EngSim* sim, uint32_t automaton);
+void eng_chatter_note(EngSim* sim, uint32_t automaton);
 /// Modes repeat in an instant without end: keep the present one for a while, if that is wanted.
 bool eng_dwell_undecided(EngSim* sim) __attribute__((cold));
 /// Keep the state of an automaton for `length` from now on.
