@@ -164,6 +164,25 @@ class Asymptotes(cli_case.CliCase):
         # now and then a motion that is not at rest yet stays within its errors of the boundary
         self.assertLessEqual(len(wrong), 1 + count // 100, "\n".join(wrong))
 
+    # ---- kinks ---------------------------------------------------------------------------------
+
+    def test_kinks_of_motion_at_rest_have_no_wrong_side(self):
+        for seed in range(suite.share(40)):
+            draw = random.Random(1000 + seed)
+            system, unit = System(draw), 10 ** draw.uniform(-9, 9)
+            text = ""
+            for i in range(system.n):
+                terms = (f"({system.matrix[i][j]!r})*x{j}" for j in range(system.n))
+                text += f"x{i}' = {' + '.join(terms)}; x{i}(t0) = {unit * (system.start[i] - system.rest[i])!r};\n"
+            text += "y = abs(x0); root = sqrt(abs(x0)); top = max(x0, -x0); z' = abs(x1); z(t0) = 0;\n"
+            self.write("m.lisma", text)
+            self.good("run", "m.lisma", "-q", "-o", "m.csv", "--until", repr(80 / system.slowest), "--samples", "300")
+            lines = self.read("m.csv").splitlines()
+            rows = [dict(zip(lines[0].split(","), (float(cell or "nan") for cell in line.split(",")))) for line in lines[1:]]
+            for row in rows:
+                self.assertEqual((row["y"], row["top"]), (abs(row["x0"]), abs(row["x0"])), text)
+                self.assertAlmostEqual(row["root"], math.sqrt(row["y"]), delta=1e-9 * row["root"], msg=text)
+
     # ---- thresholds that several states approach -----------------------------------------------
 
     def test_motion_of_several_states_that_tends_to_a_boundary(self):

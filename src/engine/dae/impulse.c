@@ -67,16 +67,12 @@ typedef struct Jump {
   uint32_t* hidden_row;  // per equation: its row one level below the top; MODEL_NONE for none
 } Jump;
 
-/// Number of a quantity among those solved for, which ascend; MODEL_NONE for others.
-static uint32_t top_column(const Jump* s, uint32_t quantity) {
-  return base_find_sorted(s->column_quantity, s->e, quantity);
-}
-
 static void find_tops(Jump* s) {
   const ModelImplicit* im = s->im;
   for (uint32_t i = 0; i < im->system_entry_count; i++) {
     const ModelEntry* entry = &im->system_entries[i];
-    uint32_t column = top_column(s, entry->column);
+    // among those solved for, which ascend
+    uint32_t column = base_find_sorted(s->column_quantity, s->e, entry->column);
     if (entry->row < im->constraint_count || column == MODEL_NONE) continue;
     s->tops[s->top_count] =
         (ModelEntry){.row = im->rows[entry->row].equation, .column = column, .reg = s->top_count};

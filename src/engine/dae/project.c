@@ -157,11 +157,6 @@ SltStatus eng_project_trial(EngSim* sim) {
   return SLT_OK;
 }
 
-/// Whether the constraints' directions, as they stand in p->g, have become dependent.
-static bool constraints_meet(Projection* p) {
-  return num_normal_factor(p->normal, p->g, 0.0, 1e-10) < 0;
-}
-
 bool eng_fail_drift(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
   if (!im || im->constraint_count == 0 || sim->core.slide.count) return false;
@@ -169,7 +164,8 @@ bool eng_fail_drift(EngSim* sim) {
   constraint_distance(sim, &p, sim->core.t, sim->x);
   // steps may have become small before: what stopped larger ones from here is the reason
   bool drifted = sim->dae.drift_from == sim->core.t;
-  if (!drifted && !constraints_meet(&p)) return false;
+  bool dependent = num_normal_factor(p.normal, p.g, 0.0, 1e-10) < 0;  // the constraints
+  if (!drifted && !dependent) return false;
   dae_fail_drift(sim, p.out);
   return true;
 }

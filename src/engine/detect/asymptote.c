@@ -73,10 +73,10 @@ static bool is_smooth(EngSim* sim, double t, const EngRest* rest) {
     rates_beside(sim, t, side, coarse);
     rates_beside(sim, t, side * FINER, fine);
     for (uint32_t i = 0; i < n; i++) {
-      double size = larger(sim->proof.margin_x[i], magnitude(sim->x[i]));
+      double size = larger(sim->proof.margin_x[i], fabs(sim->x[i]));
       double noise = NOISE * DBL_EPSILON * size / sim->stepper->trial.h;
-      double most = LEFT * magnitude(coarse[i] - here[i]) + noise;
-      if (rest->known[i] && !(magnitude(fine[i] - here[i]) <= most)) return false;
+      double most = LEFT * fabs(coarse[i] - here[i]) + noise;
+      if (rest->known[i] && !(fabs(fine[i] - here[i]) <= most)) return false;
     }
   }
   return true;
@@ -100,7 +100,7 @@ static void note_move(void* user, uint32_t state) {
   Moves* m = user;
   EngSim* sim = m->sim;
   const NumTrial* trial = &sim->stepper->trial;
-  double way = magnitude(trial->x[state] - trial->x0[state]);
+  double way = fabs(trial->x[state] - trial->x0[state]);
   m->any |= way > FAST * eng_state_weight(sim, state, trial->x0[state]);
   if (m->any || sim->values.dense_t == m->t) return;
   sim->x[state] = num_dense_component(sim->stepper, state, m->t);
@@ -119,9 +119,9 @@ static bool moves(EngSim* sim, uint32_t index, double t) {
 /// Whether g is too fast to be near rest: what comes to rest slows down, and an explicit method is
 /// stable only where that takes some part of its step.
 static bool is_fast(const NumStepper* stepper, const EngPiece* p, double slope, double sigma) {
-  bool steady = magnitude(p->db - p->da) <= STEADY * magnitude(slope);
-  return (steady && magnitude(p->gb - p->ga) > 2.0 * NEAR * sigma) ||
-         (!stepper->method->stiff && magnitude(slope) * stepper->trial.h > STABLE * NEAR * sigma);
+  bool steady = fabs(p->db - p->da) <= STEADY * fabs(slope);
+  return (steady && fabs(p->gb - p->ga) > 2.0 * NEAR * sigma) ||
+         (!stepper->method->stiff && fabs(slope) * stepper->trial.h > STABLE * NEAR * sigma);
 }
 
 /// Whether the rate of g depends on switches, or other equations hold beyond the boundary: it may
@@ -141,7 +141,7 @@ static bool stands_still(EngSim* sim, uint32_t index, double from, double sigma,
   double first = 0.0;
   eng_states_at(sim, from);
   return eng_rests(sim, index, trial->t0, &first) && eng_rests(sim, index, trial->t, g) &&
-         magnitude(*g - first) <= HARDLY * sigma;
+         fabs(*g - first) <= HARDLY * sigma;
 }
 
 bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossing* c) {
@@ -152,7 +152,7 @@ bool eng_crosses_by_error(EngFollower* f, const EngPiece* piece, const EngCrossi
   if (sim->options.rtol > COARSE || f->model->time_only || atom->sliding) return false;
   if (moves(sim, f->index, c->t) || is_switched(sim, f->index)) return false;
   double sigma = eng_sigma(sim, f->index);
-  if (!(magnitude(piece->gb) <= NEAR * sigma) || sigma <= eng_rho(sim, f->index)) return false;
+  if (!(fabs(piece->gb) <= NEAR * sigma) || sigma <= eng_rho(sim, f->index)) return false;
   // inside of a step the tolerance is less sure than at its beginning
   bool rests = !is_fast(sim->stepper, piece, c->slope, sigma) &&
                (stands_still(sim, f->index, c->t, sigma, &g) ||

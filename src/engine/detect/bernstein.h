@@ -15,10 +15,6 @@ _Static_assert(COEFFICIENTS <= NUM_BERNSTEIN, "which can be split");
 
 // Inlined, because the compiler may not know the functions of the C library here (see the build's
 // flags for the same bits everywhere).
-static inline double magnitude(double a) {
-  return __builtin_fabs(a);
-}
-
 static inline double smaller(double a, double b) {
   return a < b ? a : b;
 }

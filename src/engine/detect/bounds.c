@@ -32,7 +32,7 @@ static double rounding_of_rate(const EngSim* sim, uint32_t state) {
 }
 
 double eng_state_rounding(EngSim* sim, uint32_t state) {
-  double own = DBL_EPSILON * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
+  double own = DBL_EPSILON * larger(sim->proof.margin_x[state], fabs(sim->x[state]));
   return BERNSTEIN_ULPS * larger(own, rounding_of_rate(sim, state));
 }
 
@@ -43,12 +43,12 @@ double eng_state_pad(EngSim* sim, uint32_t state) {
 
 static double window_of_state(EngSim* sim, uint32_t state) {
   double share = fmin(WINDOW_MOST, fmax(WINDOW_MIN, sim->options.rtol));
-  return share * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
+  return share * larger(sim->proof.margin_x[state], fabs(sim->x[state]));
 }
 
 static double impulse_of_state(EngSim* sim, uint32_t state) {
   double scale = eng_scale(sim, sim->core.mode->state_env[state]);
-  return ENG_IMPULSE_MIN * larger(scale, magnitude(sim->x[state]));
+  return ENG_IMPULSE_MIN * larger(scale, fabs(sim->x[state]));
 }
 
 static ModelDual boxed_state(const void* user, uint32_t state) {
@@ -59,8 +59,8 @@ static ModelDual boxed_state(const void* user, uint32_t state) {
   double rate = sim->env[sim->core.mode->state_env[state] + 1];
   // terms that cancel in a rate are not larger than what moves the state within a step
   double h = sim->stepper->control.h_next;
-  double terms = h > 0.0 ? larger(sim->proof.margin_x[state], magnitude(x)) / h : 0.0;
-  double rate_pad = BERNSTEIN_ULPS * DBL_EPSILON * larger(magnitude(rate), terms);
+  double terms = h > 0.0 ? larger(sim->proof.margin_x[state], fabs(x)) / h : 0.0;
+  double rate_pad = BERNSTEIN_ULPS * DBL_EPSILON * larger(fabs(rate), terms);
   return (ModelDual){{x - pad, x + pad}, {rate - rate_pad, rate + rate_pad}};
 }
 
@@ -73,7 +73,7 @@ static ModelDual state_before(const void* user, uint32_t state) {
 }
 
 ModelInterval eng_rounded_time(const EngSim* sim) {
-  double pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(sim->core.t);
+  double pad = BERNSTEIN_ULPS * DBL_EPSILON * fabs(sim->core.t);
   return (ModelInterval){sim->core.t - pad, sim->core.t + pad};
 }
 
@@ -129,10 +129,10 @@ static double half_width(ModelInterval a) {
 }
 
 double eng_time_rho(const EngSim* sim, double gdot) {
-  double span = larger(magnitude(sim->core.t), sim->stepper->control.h_next);
+  double span = larger(fabs(sim->core.t), sim->stepper->control.h_next);
   if (sim->core.segment.trial_pending || sim->values.searching)
     span = larger(span, sim->stepper->trial.h);
-  return TIME_ULPS * DBL_EPSILON * magnitude(gdot) * span;
+  return TIME_ULPS * DBL_EPSILON * fabs(gdot) * span;
 }
 
 double eng_rho(EngSim* sim, uint32_t index) {

@@ -107,7 +107,7 @@ static void bound_turn(EngForm* kept, double slope) {
     if (!(sign * bend > 8.0 * form->error)) return;
   }
   double n = (double)form->degree;
-  double reach = magnitude(slope) * larger(kept->turn, 1.0 - kept->turn);
+  double reach = fabs(slope) * larger(kept->turn, 1.0 - kept->turn);
   double rounding = 16.0 * n * n * DBL_EPSILON * form->size;
   double bound = kept->at_turn - sign * (reach + 16.0 * form->error + rounding);
   if (sign > 0.0) {
@@ -164,7 +164,7 @@ static bool note_sense(const Certifier* cert, EngLevel* level, double lo, double
   ModelDual g = model_program_enclose_composed(&sim->core.mode->g_flow, context, sim->programs.dual,
                                                cert->composed, cert->f->index,
                                                (ModelDual){{lo, hi}, {1.0, 1.0}});
-  double steepest = larger(magnitude(g.d.lo), magnitude(g.d.hi));
+  double steepest = larger(fabs(g.d.lo), fabs(g.d.hi));
   if (!(g.d.lo > 0.0 || g.d.hi < 0.0) || !(steepest < HUGE_VAL)) return false;
   level->lo = lo;
   level->hi = hi;
@@ -209,7 +209,7 @@ static ModelDual enclose_bernstein(double* b, const TrialPart* part) {
   uint32_t degree = s->method->dense_degree;
   double largest = 0.0;
   for (uint32_t j = 0; j <= degree; j++) {
-    largest = larger(largest, magnitude(b[j]));
+    largest = larger(largest, fabs(b[j]));
   }
   num_bernstein_restrict(b, degree, part->from, part->to);
   double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
@@ -278,8 +278,7 @@ static double slope_ceiling(const CertPiece* p, ModelInterval d) {
   if (d.lo >= 0.0) return p->phi_r;
   if (!(d.hi < HUGE_VAL && d.lo > -HUGE_VAL)) return HUGE_VAL;
   double s = (p->phi_r - p->phi_l - d.lo * h) / (d.hi - d.lo);
-  double rounding =
-      8.0 * DBL_EPSILON * (magnitude(p->phi_l) + magnitude(p->phi_r) + (d.hi - d.lo) * h);
+  double rounding = 8.0 * DBL_EPSILON * (fabs(p->phi_l) + fabs(p->phi_r) + (d.hi - d.lo) * h);
   return p->phi_l + d.hi * smaller(larger(s, 0.0), h) + rounding;
 }
 
@@ -336,16 +335,16 @@ static double level_of(const Certifier* cert, double start, double phi) {
     double x = start;
     double move = HUGE_VAL;
     double slope = 0.0;
-    for (uint32_t i = 0; i < LEVEL_LIMIT && magnitude(move) > 1e-12 * magnitude(x); i++) {
+    for (uint32_t i = 0; i < LEVEL_LIMIT && fabs(move) > 1e-12 * fabs(x); i++) {
       ModelDual at = phi_of_form(cert, x, x);
       slope = 0.5 * (at.d.lo + at.d.hi);
       move = 0.5 * (at.v.lo + at.v.hi) / slope;
       x -= move;
     }
-    bool found = x - x == 0.0 && magnitude(move) <= 1e-12 * magnitude(x);
+    bool found = x - x == 0.0 && fabs(move) <= 1e-12 * fabs(x);
     level->located = true;
     level->value = found ? cert->direction * x : (double)NAN;
-    level->slope = magnitude(slope);
+    level->slope = fabs(slope);
   }
   return cert->direction * level->value + phi / level->slope;
 }
@@ -410,7 +409,7 @@ static CertVerdict judge_ends(Certifier* cert, const CertPiece* p) {
   if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
   if (!cert->falls && peak_counts(cert, highest)) return CERT_TOUCHES;
   if (!cert->falls && cert->below && ready(cert) && eng_follower_zero_counts(cert->f) &&
-      magnitude(highest) <= cert->margin) {
+      fabs(highest) <= cert->margin) {
     return CERT_TOUCHES;
   }
   if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
@@ -480,7 +479,7 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
     return CERT_NOTHING;
   // within rounding of zero all along: a touch for an armed relation that includes zero
   double flat = cert->control ? 2.0 * cert->margin : DBL_MIN;
-  if (magnitude(phi.lo) <= flat && magnitude(phi.hi) <= flat) {
+  if (fabs(phi.lo) <= flat && fabs(phi.hi) <= flat) {
     if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
     bool touch = cert->below && ready(cert) && eng_follower_zero_counts(cert->f);
     return touch ? CERT_TOUCHES : CERT_NOTHING;
@@ -504,8 +503,8 @@ static CertVerdict judge_whole(Certifier* cert, const CertPiece* p) {
   }
   double at_turn = cert->direction * kept->at_turn;
   double level = level_of(cert, at_turn, 0.0);
-  double distance = magnitude(at_turn - level);
-  if (!(distance > 1e-9 * magnitude(level) + 64.0 * cert->fuzz)) return CERT_SPLIT;
+  double distance = fabs(at_turn - level);
+  if (!(distance > 1e-9 * fabs(level) + 64.0 * cert->fuzz)) return CERT_SPLIT;
   double bend = cert->direction * kept->bend;
   cert->turn = kept->turn;
   if ((kept->shape == ENG_SHAPE_VALLEY) == up) {
@@ -539,7 +538,7 @@ static bool narrow(const Certifier* cert, CertPiece* p, double t, double* phi) {
 /// A bracket around the root of the polynomial, as narrow as rounding lets it be, from values of
 /// the tape: within [p->l, p->r]. What is known at its ends stays if nothing closer is found.
 static void tighten(const Certifier* cert, CertPiece* p, double root) {
-  double reach = 2.0 * DBL_EPSILON * larger(magnitude(p->l), magnitude(p->r));
+  double reach = 2.0 * DBL_EPSILON * larger(fabs(p->l), fabs(p->r));
   double t = root;
   double phi = 0.0;
   // one that is an end of the bracket has been looked at
@@ -602,7 +601,7 @@ static void place_crossing(Certifier* cert, CertPiece* p, CertVerdict verdict, E
   f->threshold = threshold(cert);
   f->armed = ready(cert);
   double sign = f->sign;
-  double width = 4.0 * DBL_EPSILON * larger(magnitude(p->l), magnitude(p->r));
+  double width = 4.0 * DBL_EPSILON * larger(fabs(p->l), fabs(p->r));
   bool below = !eng_follower_beyond(f, p->phi_l - f->threshold);
   if (below && p->r - p->l <= width && eng_follower_beyond(f, p->phi_r - f->threshold)) {
     NumBracket bracket = {p->l, p->r, p->phi_l - f->threshold, p->phi_r - f->threshold};
@@ -656,7 +655,7 @@ static void place_touch(Certifier* cert, const CertPiece* p, EngCrossing* out) {
 /// An atom that stays at its boundary is not worth much effort.
 static uint32_t budget_of(const EngFollower* f, const EngPiece* p) {
   double zone = larger(f->zone, f->atom->eps);
-  bool lingers = magnitude(p->ga) <= zone && magnitude(p->gb) <= zone;
+  bool lingers = fabs(p->ga) <= zone && fabs(p->gb) <= zone;
   if (!lingers) return PIECE_BUDGET;
   return f->atom->undecided ? LINGER_AGAIN : LINGER_BUDGET;
 }
@@ -704,7 +703,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
   CertPiece stack[STACK_DEPTH];
   uint32_t depth = 1;
   first_piece(&cert, whole, &stack[0]);
-  double shortest = 8.0 * DBL_EPSILON * larger(magnitude(whole->a), magnitude(whole->b));
+  double shortest = 8.0 * DBL_EPSILON * larger(fabs(whole->a), fabs(whole->b));
   uint32_t budget = budget_of(f, whole);
   bool whole_step = cert.form && whole->a == f->sim->stepper->trial.t0;
   *decided = true;

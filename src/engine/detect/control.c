@@ -108,20 +108,20 @@ static void fetch_margins(EngSim* sim, double t) {
 
 /// Note a size that is larger than the margins allow for.
 static inline bool outgrows(double* size, double value) {
-  if (magnitude(value) <= 2.0 * *size) return false;
-  *size = magnitude(value);
+  if (fabs(value) <= 2.0 * *size) return false;
+  *size = fabs(value);
   return true;
 }
 
 /// The largest of all that g may read, as it is now.
 static double ordinary_size(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  double size = magnitude(sim->core.t);
+  double size = fabs(sim->core.t);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    size = larger(size, magnitude(sim->x[i]));
+    size = larger(size, fabs(sim->x[i]));
   }
   for (uint32_t i = 0; i < mode->g_flow.input_count; i++) {
-    size = larger(size, magnitude(sim->env[mode->g_flow.inputs[i].env]));
+    size = larger(size, fabs(sim->env[mode->g_flow.inputs[i].env]));
   }
   return size;
 }
@@ -132,7 +132,7 @@ static double ordinary_size(const EngSim* sim) {
 /// found once for all that are asked together, NaN before.)
 static bool shrinks(const EngSim* sim, double* size, double value, double* ordinary) {
   double least = MARGIN_SLACK * *size;
-  value = magnitude(value);
+  value = fabs(value);
   if (!(value < least)) return false;
   if (value == 0.0) {
     if (isnan(*ordinary)) *ordinary = ordinary_size(sim);
@@ -149,7 +149,7 @@ void eng_control_jumps(EngSim* sim) {
   for (uint32_t i = 0; i < mode->state_count; i++) {
     uint32_t env = mode->state_env[i];
     // what an event has set; a motion that comes by zero has its size from the trial
-    if (!(magnitude(sim->x[i]) < MARGIN_SLACK * magnitude(sim->values.before[env]))) continue;
+    if (!(fabs(sim->x[i]) < MARGIN_SLACK * fabs(sim->values.before[env]))) continue;
     if (!shrinks(sim, &sim->proof.margin_size[env], sim->x[i], &ordinary)) continue;
     sim->core.margins.epoch++;
     sim->core.margins.stale = true;
@@ -185,11 +185,11 @@ static inline bool is_asked(uint64_t states, uint32_t state) {
 static inline double control_size(const EngSim* sim, uint32_t state) {
   // lanes beyond the degree repeat the last one
   const double* lanes = sim->proof.control_x + (size_t)state * MODEL_LANES;
-  double a = larger(magnitude(lanes[0]), magnitude(lanes[1]));
-  double b = larger(magnitude(lanes[2]), magnitude(lanes[3]));
-  double size = larger(larger(a, b), magnitude(lanes[4]));
+  double a = larger(fabs(lanes[0]), fabs(lanes[1]));
+  double b = larger(fabs(lanes[2]), fabs(lanes[3]));
+  double size = larger(larger(a, b), fabs(lanes[4]));
   for (uint32_t j = 5; j <= sim->stepper->method->dense_degree; j++) {
-    size = larger(magnitude(lanes[j]), size);
+    size = larger(fabs(lanes[j]), size);
   }
   return size;
 }
@@ -203,7 +203,7 @@ static inline bool margin_fits(const EngSim* sim, uint32_t state) {
 }
 
 static bool time_fits(const EngSim* sim) {
-  return magnitude(sim->stepper->trial.t) <= 2.0 * sim->core.margins.t;
+  return fabs(sim->stepper->trial.t) <= 2.0 * sim->core.margins.t;
 }
 
 static inline void refit_state(EngSim* sim, uint32_t i, double size) {
@@ -213,14 +213,10 @@ static inline void refit_state(EngSim* sim, uint32_t i, double size) {
 
 static void refit_margins(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  sim->core.margins.t = magnitude(sim->stepper->trial.t);
+  sim->core.margins.t = fabs(sim->stepper->trial.t);
   sim->core.margins.epoch++;
   copy(sim->x, sim->stepper->trial.x, mode->state_count);
   fetch_margins(sim, sim->stepper->trial.t);
-}
-
-static inline double hull_size(const EngSim* sim, uint32_t i) {
-  return larger(magnitude(sim->pruning.x_lo[i]), magnitude(sim->pruning.x_hi[i]));
 }
 
 bool eng_bound_states(EngSim* sim) {
@@ -230,7 +226,7 @@ bool eng_bound_states(EngSim* sim) {
   if (!time_fits(sim) || !model_bounds_fit(count, sim->pruning.x_lo, sim->pruning.x_hi,
                                            sim->proof.margin_x, MARGIN_SLACK)) {
     for (uint32_t i = 0; i < count; i++) {
-      refit_state(sim, i, hull_size(sim, i));
+      refit_state(sim, i, larger(fabs(sim->pruning.x_lo[i]), fabs(sim->pruning.x_hi[i])));
     }
     refit_margins(sim);
     num_dense_hull(sim->stepper, sim->pruning.x_lo,
@@ -285,7 +281,7 @@ void eng_control_state(EngSim* sim, uint32_t state) {
   sim->proof.stamp++;
   const double* lanes = control_lanes(sim, state);
   for (uint32_t j = 0; j < MODEL_LANES; j++) {
-    sim->proof.margin_x[state] = larger(sim->proof.margin_x[state], magnitude(lanes[j]));
+    sim->proof.margin_x[state] = larger(sim->proof.margin_x[state], fabs(lanes[j]));
   }
 }
 
@@ -313,7 +309,7 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
   }
   const ModelContext* context = eng_context(sim);
   ModelDual g = {0};
-  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(s->trial.t);
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * fabs(s->trial.t);
   ModelInterval end = {s->trial.t - t_pad, s->trial.t + t_pad};
   if (model_program_enclose_output(&mode->g_flow, context, sim->programs.dual, end, rounded_state,
                                    sim, index, &g)) {

@@ -109,6 +109,18 @@ static bool is_copied(const EngSim* sim, uint64_t key) {
   return true;
 }
 
+/// `first`: of the records to be shown.
+static SltStatus fail_endless(EngSim* sim, uint32_t first, const char* how) {
+  char path[1200];
+  eng_trace_path(sim, first, path, sizeof path);
+  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0804, NULL,
+           "the instant at t = %s does not come to an end%s%s", eng_number(sim->core.t).text, how,
+           path);
+  return eng_hint(sim,
+                  "each of these transitions makes the next one possible; add a condition that "
+                  "becomes false once it has fired");
+}
+
 SltStatus events_check_repetition(EngSim* sim, uint64_t key) {
   EventsCopy* copy = &sim->events.copy;
   if (!is_copied(sim, key)) {
@@ -116,14 +128,7 @@ SltStatus events_check_repetition(EngSim* sim, uint64_t key) {
     bool older = copy->made && ++copy->age < copy->patience;
     return older ? SLT_OK : make_copy(sim, key);
   }
-  char path[1200];
-  eng_trace_path(sim, copy->record, path, sizeof path);
-  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0804, NULL,
-           "the instant at t = %s does not come to an end: modes and values repeat: %s",
-           eng_number(sim->core.t).text, path);
-  return eng_hint(sim,
-                  "each of these transitions makes the next one possible; add a condition that "
-                  "becomes false once it has fired");
+  return fail_endless(sim, copy->record, ": modes and values repeat: ");
 }
 
 SltStatus events_next_round(EngSim* sim) {
@@ -131,12 +136,5 @@ SltStatus events_next_round(EngSim* sim) {
   if (to->on_round && to->on_round(to->round_user, sim->core.t)) return SLT_ERR_CANCELLED;
   if (++sim->events.rounds <= EVENTS_ROUNDS_MAX) return SLT_OK;
   uint32_t count = eng_trace_count(sim);
-  char path[1200];
-  eng_trace_path(sim, count > 20 ? count - 20 : 0, path, sizeof path);
-  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0804, NULL,
-           "the instant at t = %s does not come to an end after %s rounds: ... %s",
-           eng_number(sim->core.t).text, eng_number(EVENTS_ROUNDS_MAX).text, path);
-  return eng_hint(sim,
-                  "each of these transitions makes the next one possible; add a condition that "
-                  "becomes false once it has fired");
+  return fail_endless(sim, count > 20 ? count - 20 : 0, " after a million rounds: ... ");
 }

@@ -25,10 +25,6 @@ static bool applies(const EngSim* sim) {
   return core->mode->rhs.code_count >= CODE_MIN;
 }
 
-static bool is_small(const EngSim* sim) {
-  return sim->stepper->method == sim->motion.small_method;
-}
-
 /// Steps of the flight that ends or goes on here; more than one if a trial was too long.
 static uint64_t flight_steps(const EngSim* sim) {
   const NumCounters* c = &sim->stepper->counters;
@@ -81,7 +77,7 @@ static const NumMethod* choose_larger(EngSim* sim) {
 const NumMethod* eng_order_choose(EngSim* sim) {
   EngChoice* choice = &sim->core.choice;
   if (choice->pair_patience == 0) choice->pair_patience = SHORT_FLIGHTS;
-  if (is_small(sim)) {
+  if (sim->stepper->method == sim->motion.small_method) {
     if (applies(sim) && flight_steps(sim) < 2) return NULL;
     learn(choice);
     choice->short_arcs = 0;

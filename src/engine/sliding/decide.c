@@ -43,11 +43,6 @@ static int sign_of(ModelInterval a) {
   return a.lo > 0.0 ? 1 : a.hi < 0.0 ? -1 : 0;
 }
 
-/// Whether zero lies within so many half widths of the middle.
-static bool is_near_zero(ModelInterval a, double widths) {
-  return !(fabs(a.lo + a.hi) > widths * (a.hi - a.lo));
-}
-
 /// Whether the rates of a surface have no direction within the tolerances and do not point at it
 /// from both sides, but second derivatives do.
 static bool at_limit(const EngSim* sim, const Group* group, uint32_t bit) {
@@ -58,7 +53,9 @@ static bool at_limit(const EngSim* sim, const Group* group, uint32_t bit) {
   double widths = sim->atoms[atom].marks.slid ? SLID_WIDTHS : 1.0;
   bool attracts = false;
   for (uint32_t p = 0; p < group->patterns; p++) {
-    if (!is_near_zero(wide[p].v, widths) || !side_is_bounded(bound[p].d)) return false;
+    ModelInterval v = wide[p].v;
+    bool near_zero = !(fabs(v.lo + v.hi) > widths * (v.hi - v.lo));
+    if (!near_zero || !side_is_bounded(bound[p].d)) return false;
     uint32_t below = p & ~(1u << bit);
     uint32_t above = p | 1u << bit;
     if (sign_of(bound[below].v) > 0 && sign_of(bound[above].v) < 0) return false;

@@ -536,10 +536,35 @@ void eng_publish_full(EngSim* sim) {
   }
 }
 
+/// Equations read the switches of kinks on the side of the values, where motion at rest need not
+/// have left them (detect/asymptote.c): abs(x) is not negative. `back`: as they are.
+static bool turn_kinks(EngSim* sim, double t, bool back) {
+  const ModelMode* mode = sim->core.mode;
+  bool turned = false;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    uint32_t follows = sim->sliding.value.follows[a];
+    if (follows == MODEL_NONE || !sim->atoms[follows / 2].kind.kink) continue;
+    uint32_t place = eng_atom_place(mode, follows / 2);
+    if (place == MODEL_NONE) continue;
+    double g = eng_output_at(sim, &mode->g_flow, sim->programs.g_flow, place, t, sim->x);
+    bool on = (g > 0.0) == (follows % 2 == 1);
+    if (!(g < 0.0 || g > 0.0) || on == (sim->state[a] == 1)) continue;
+    const ModelState* states = sim->model->automata[a].states;
+    for (uint32_t s = 0; s < 2; s++) {
+      if (states[s].test_env != MODEL_NONE) sim->env[states[s].test_env] = (s == 1) == (on != back);
+    }
+    turned = true;
+  }
+  if (turned) bind_inputs(&mode->full, sim->env, sim->programs.full);
+  return turned;
+}
+
 static void run_full(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
+  bool turned = turn_kinks(sim, t, false);
   model_program_run(&mode->full, eng_context(sim), sim->programs.full, t, sim->x, sim->values.full);
   eng_publish_full(sim);
+  if (turned) turn_kinks(sim, t, true);
 }
 
 void eng_evaluate_full(EngSim* sim, double t) {
