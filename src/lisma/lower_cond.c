@@ -6,16 +6,19 @@
 #include "lisma/ast_print.h"
 #include "lisma/lower.h"
 
+/// noEvent(c), which is a condition where c is one.
+static bool is_no_event(const AstExpr* call) {
+  return call->as.call.args.count == 1 &&
+         ast_name_is_word(call->as.call.callee, STR_LIT("noEvent"));
+}
+
 bool lower_is_condition(const AstExpr* expr) {
   switch (expr->kind) {
   case AST_QUALIFIED:
   case AST_ATOM: return true;
   case AST_UNARY: return expr->as.unary.op == AST_UNARY_NOT;
   case AST_CHAIN: return expr->as.chain.level <= AST_LEVEL_RELATION;
-  case AST_CALL:
-    return expr->as.call.args.count == 1 &&
-           ast_name_is_word(expr->as.call.callee, STR_LIT("noEvent")) &&
-           lower_is_condition(expr->as.call.args.data[0]);
+  case AST_CALL: return is_no_event(expr) && lower_is_condition(expr->as.call.args.data[0]);
   case AST_ERROR:
   case AST_NUMBER:
   case AST_NAME:
@@ -28,7 +31,7 @@ bool lower_is_condition(const AstExpr* expr) {
 
 bool lower_is_unlocated(const AstExpr* expr) {
   if (expr->kind == AST_ATOM) return expr->as.atom.type == AST_EVENT_NO_EVENT;
-  if (expr->kind == AST_CALL) return true;  // only noEvent(..) is a condition
+  if (expr->kind == AST_CALL) return is_no_event(expr);
   if (expr->kind == AST_UNARY) return lower_is_unlocated(expr->as.unary.operand);
   if (expr->kind != AST_CHAIN || expr->as.chain.level > AST_LEVEL_AND) return false;
   for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
@@ -644,6 +647,9 @@ static Value lower_condition_kind(Lower* l, const AstExpr* expr, AtomStyle style
                         ? IR_NONE
                         : lower_find_user_function(l, expr->as.call.callee);
     if (user != IR_NONE) return lower_condition_call(l, expr, user, style);
+    if (!is_no_event(expr)) return report_not_condition(l, expr);
+    style.type = IR_ATOM_NOEVENT;
+    return lower_condition(l, expr->as.call.args.data[0], style);
   }
   if (!lower_is_condition(expr)) return report_not_condition(l, expr);
   if (expr->kind == AST_QUALIFIED) {
@@ -652,10 +658,6 @@ static Value lower_condition_kind(Lower* l, const AstExpr* expr, AtomStyle style
   }
   if (expr->kind == AST_ATOM) return lower_atom(l, expr, style);
   if (expr->kind == AST_UNARY) return lower_not(l, expr, style);
-  if (expr->kind == AST_CALL) {
-    style.type = IR_ATOM_NOEVENT;
-    return lower_condition(l, expr->as.call.args.data[0], style);
-  }
   if (expr->as.chain.level == AST_LEVEL_XOR) return lower_xor(l, expr, style);
   if (expr->as.chain.level == AST_LEVEL_IMPLIES) return lower_implies(l, expr, style);
   if (expr->as.chain.level <= AST_LEVEL_AND) return lower_connective(l, expr, style);

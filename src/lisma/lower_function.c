@@ -386,6 +386,28 @@ Value lower_local_value(Lower* l, Local* local, uint32_t order, Span span) {
 
 #define MEANING_DEPTH_MAX 100u
 
+static bool is_plain_name(const AstExpr* expr) {
+  return expr->kind == AST_NAME && expr->as.name.order == 0 &&
+         ast_name_is_plain(&expr->as.name.name);
+}
+
+/// What a call gives, where that is a local name or an argument.
+static const AstExpr* result_of(const AstExpr* call, const AstFunction* f) {
+  const AstExpr* result = f->result;
+  for (uint32_t i = 0; i < f->locals.count && is_plain_name(result); i++) {
+    for (uint32_t k = 0; k < f->locals.count; k++) {
+      Str name = f->locals.data[k].names.data[0].head;
+      if (ast_name_is_word(&result->as.name.name, name)) result = f->locals.data[k].value;
+      if (!is_plain_name(result)) return result;
+    }
+  }
+  for (uint32_t i = 0; is_plain_name(result) && i < f->parameters.count; i++) {
+    bool given = ast_name_is_word(&result->as.name.name, f->parameters.data[i].head);
+    if (given && i < call->as.call.args.count) return call->as.call.args.data[i];
+  }
+  return result;
+}
+
 static bool means_condition(Lower* l, const AstExpr* expr, uint32_t depth) {
   if (lower_is_condition(expr)) return true;
   if (depth > MEANING_DEPTH_MAX) return false;
@@ -406,8 +428,7 @@ static bool means_condition(Lower* l, const AstExpr* expr, uint32_t depth) {
   if (expr->kind != AST_CALL || lower_find_function(l, expr->as.call.callee)) return false;
   uint32_t function = lower_find_user_function(l, expr->as.call.callee);
   if (function == IR_NONE) return false;
-  const AstFunction* f = l->functions.user.data[function].ast;
-  return f->result->kind != AST_NAME && means_condition(l, f->result, depth + 1);
+  return means_condition(l, result_of(expr, l->functions.user.data[function].ast), depth + 1);
 }
 
 bool lower_means_condition(Lower* l, const AstExpr* expr) {

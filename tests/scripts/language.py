@@ -253,6 +253,24 @@ MISTAKES = [
     ("members in messages", "a.x = 3; part P { x' = 1; x(t0) = 0; } P a;", "E0520", "note: `a.x = 3`"),
 ]
 
+# one condition in many spellings: what is declared, and what stands for `x > 1 && x < 2`
+CONDITIONS = {
+    "plain": ("", "x > 1 && x < 2"),
+    "brackets": ("", "[x > 1] && [x < 2]"),
+    "macro": ("macro c = x > 1 && x < 2;", "c"),
+    "function": ("function c(u) = u > 1 && u < 2;", "c(x)"),
+    "half a function": ("function c(u) = u > 1;", "c(x) && x < 2"),
+    "denied": ("function c(u) = u <= 1 || u >= 2;", "!c(x)"),
+    "local names": ("function c(u) { low = u > 1; high = u < 2; return low && high; }", "c(x)"),
+    "its argument": ("function both(p, q) = p && q;", "both(x > 1, x < 2)"),
+    "a function of a function": ("function low(u) = u > 1; function c(u) = low(u) && u < 2; function same(p) = p;", "same(c(x))"),
+    "a function in a macro": ("function f(u) = u > 1 && u < 2; macro c = f(x);", "c"),
+    "a variable": ("c = x > 1 && x < 2;", "c"),
+}
+# z counts the time for which it holds
+CONDITION_USES = ("z' = if(%s, 1, 0);", "z' = %s;", "z' = 0; if (%s) { z' = 1; }", "b = %s; z' = if(b, 1, 0);",
+                  "z' = if(!(%s), 0, 1);", "function pick(c, a, b) = if(c, a, b); z' = pick(%s, 1, 0);")
+
 SETTINGS = [("k=1/3", 1 / 3), (" k = 2 ", 2), ("k=2*pi", 2 * math.pi), ("k=-(1 + 2)^2/4", -2.25), ("k=2^3^2", 512)]
 NO_SETTINGS = ["k=", "k=foo", "k=1/0", "k=1e999", "k=(1", "k=1 2", "k=" + "-" * 100000 + "1", "k=" + "(" * 100000]
 
@@ -307,6 +325,22 @@ class Language(unittest.TestCase):
             self.assertIn(status, (1, 3), name + errors)
             self.assertIn(code, errors, name)
             self.assertIn(words, errors, name)
+
+    def test_spellings_of_conditions(self):
+        """However a condition is spelt and wherever it stands, its crossings are located."""
+        for name, (declared, condition) in CONDITIONS.items():
+            for use in CONDITION_USES:
+                text = "x' = 1; x(t0) = 0; z(t0) = 0; " + declared + use % condition
+                self.assertAlmostEqual(self.end_of(text, ["z"], "--until", "2.5")[0], 1, places=12, msg=text)
+
+    def test_unlocated_conditions(self):
+        """What is inside noEvent is not located, be it written there or in a function or a macro."""
+        for condition in ("x > 1", "c", "f(x)"):
+            text = "x' = 1; x(t0) = 0; z(t0) = 0; macro c = x > 1; function f(u) = u > 1; z' = if(noEvent(%s), 1, 0);" % condition
+            path = self.write("m.lisma", text)
+            status, out, errors = saltus_run.command("run", path, "--until", "2.5", "--out", "z", "-o", "-", "--samples", "1")
+            self.assertEqual((status, "events       0" in errors), (0, True), errors)
+            self.assertAlmostEqual(float(out.split(",")[-1]), 1.5, delta=1e-3)
 
     def test_hidden_names(self):
         """A part that hides a built-in name is told, once, as a model is; a constant for a constant is meant."""
