@@ -332,6 +332,21 @@ class Rank(ModeCase):
                     self.assertAlmostEqual(row["a"] + row["b"], 0.0, delta=1e-9)
                     self.assertAlmostEqual(row["i"], 0.0, delta=1e-9)
 
+    def test_positions_that_were_only_tried_are_not_told(self):
+        # with p = h everywhere, as at first, all flows are 0 and p is open
+        for levels in ((3, 1, 1), (5, 2, 1), (6, 4, 1)):
+            for unit in (4.0**-10, 1.0, 4.0**10):
+                text = "q0 + q1 + q2 = 0;\n"
+                for i, level in enumerate(levels):
+                    text += f"h{i}' = -q{i}; q{i} = sign(h{i} - p)*sqrt(abs(h{i} - p)); h{i}(t0) = {level*unit!r};\n"
+                rows, _, messages = self.run_text(text + f"experiment {{ end = {0.3*unit**0.5!r}; }}\n")
+                self.assertNotIn("W0827", messages, text)
+                for row in rows:
+                    flows = [math.copysign(math.sqrt(abs(row[f"h{i}"] - row["p"])), row[f"h{i}"] - row["p"])
+                             for i in range(3)]
+                    self.assertAlmostEqual(sum(flows), 0.0, delta=1e-6*unit**0.5)
+                    self.assertAlmostEqual(sum(row[f"h{i}"] for i in range(3)), sum(levels)*unit, delta=1e-9*unit)
+
     def test_equations_that_disagree_are_named(self):
         message = self.fail_text("x' = 1; x(t0) = 0; k(t0) = 1;\ny + z = x;\n2*y + (1 + k)*z = 2*x + 1;\n")
         for part in ("E0822", "`y + z = x` (line 2), off by 0.", "(line 3), off by", "y = ", "with x = 0"):

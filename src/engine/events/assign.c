@@ -39,6 +39,7 @@ static uint64_t state_key(uint32_t automaton, uint32_t state) {
 void events_set_state(EngSim* sim, uint32_t automaton, uint32_t to) {
   sim->events.mode_key += state_key(automaton, to) - state_key(automaton, sim->state[automaton]);
   sim->state[automaton] = to;
+  sim->dae.least = MODEL_NONE;  // what a block left open in another position does not matter
   eng_publish_state(sim, automaton, sim->core.t);
 }
 
