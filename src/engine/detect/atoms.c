@@ -836,8 +836,8 @@ bool eng_atoms_mesh(EngSim* sim) {
   eng_local_forget_far(sim);
   eng_pruned_forget(sim);
   EngList followed = eng_followed(sim);
-  bool stands = sim->core.slide.count || sim->programs.inputs_stand;
-  bool known = sim->detect.end_known && sim->core.t == sim->stepper->trial.t && stands;
+  bool known =
+      sim->detect.end_known && sim->core.t == sim->stepper->trial.t && sim->core.slide.count;
   if (known) {
     // the search for events has been here
     for (uint32_t place = 0; place < followed.count; place++) {

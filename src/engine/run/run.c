@@ -47,18 +47,6 @@ static bool has_values(EngSim* sim) {
   return num_stepper_derivative(sim->stepper, &f) >= 0 && eng_all_finite(f, sim->stepper->n);
 }
 
-/// The rates of the present values, where the instant has computed them; NULL otherwise.
-static const double* known_rates(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  bool plain = eng_is_plain(sim) && !sim->core.step.chords && !sim->foreign;
-  if (!plain || sim->core.full_stale || !sim->programs.inputs_stand) return NULL;
-  double* rates = sim->probe.flow;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    rates[i] = sim->env[mode->state_env[i] + 1];
-  }
-  return rates;
-}
-
 /// Let the integrator go on from the environment's values.
 static void restart_integration(EngSim* sim) {
   sim->core.local.running = false;
@@ -71,7 +59,7 @@ static void restart_integration(EngSim* sim) {
   sim->core.step.open = true;
   sim->core.step.idle = 0.0;
   sim->core.step.attraction = 0.0;
-  num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, known_rates(sim));
+  num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   sim->core.segment.trial_pending = false;
   // A crossing is located up to rounding, so the point may lie just before the region in which
   // the equations that were entered have values; the motion was on its way there.
@@ -222,11 +210,7 @@ static void sample_end(EngSim* sim) {
   if (!there) eng_sample(sim, t);
   sim->values.sampled = false;
   if (!sim->core.segment.event || sim->detect.crossing_count == 0) return;
-  bool searched = there && sim->detect.g_t == t && sim->detect.gdot_t == t && !eng_is_held(sim);
-  bool finite = eng_all_finite(sim->values.full, mode->full.output_count);
-  sim->detect.g_stands =
-      searched && finite && sim->programs.inputs_stand && !sim->detect.has_pre && !sim->local;
-  if (finite) return;
+  if (eng_all_finite(sim->values.full, mode->full.output_count)) return;
   eng_sample(sim, sim->detect.crossings[0].lo);
   num_dense_eval(sim->stepper, t, sim->x);
   for (uint32_t i = 0; i < mode->state_count; i++) {
