@@ -89,6 +89,21 @@ experiment { end = 30; out = T_1, T_20, T_40; }
 """
 
 
+# rooms with states in their equations, and a time that two automata wait for: steps end there
+WITH_TIME = """const N = 20;
+for i = 1:N {
+  T_[i]' = 0.3*(5 - T_[i]) + if(room_[i].heat, 14, 0);
+  T_[i](t0) = 15 + 3*mod(0.618*i, 1);
+  automaton room_[i] {
+    state heat [T_[i] <= 15] {} from init, rest;
+    state rest [T_[i] >= 18.1 + i/N] {} from init, heat;
+  }
+}
+automaton first { state late [time >= 2.9] {} from init; }
+automaton second { state late [time >= 2.9] {} from init; }
+experiment { end = 3; out = T_1, T_7; }
+"""
+
 # rooms with a flag in their equations, and states that replace their equations
 FLAGGED = ROOMS.replace("N = 800", "N = 150").replace("at 300 each 300", "at 60 each 60")
 REPLACED = (FLAGGED.replace(" + q_[i] * s * u_[i];", ";").replace("u_[i](t0) = 0;", "")
@@ -143,6 +158,9 @@ class LocalEvents(cli_case.CliCase):
         # an event does not stop the others
         self.assertLess(steps, fewer * len(records))
         return records
+
+    def test_rooms_beside_a_time(self):
+        self.compare(WITH_TIME, 2e-4, 1e-4, 1.0)
 
     def test_rooms_with_a_shared_supply(self):
         records = self.compare(ROOMS, 2e-5, 0.05, 0.6)

@@ -313,6 +313,7 @@ static void bring_all(EngSim* sim) {
     sim->x[local->states[k]] = local->x[k];
     sim->env[core->mode->state_env[local->states[k]]] = local->x[k];
   }
+  core->full_stale = true;  // rates and what is computed are those before the event
   eng_atoms_mesh(sim);
   core->mesh_t = core->t;
   core->local.running = false;
@@ -391,6 +392,7 @@ static void end_instant(EngSim* sim) {
   eng_warn_of_grazing(sim);
   end_atoms(sim);
   now->apart = false;
+  sim->detect.end_known = false;  // the trial ends elsewhere
   replace_motion(sim);
   for (uint32_t k = 0; k < now->moved_count; k++) {
     events_latch_edges(sim, now->moved[k].automaton, true);
