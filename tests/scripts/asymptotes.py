@@ -164,6 +164,24 @@ class Asymptotes(cli_case.CliCase):
         # now and then a motion that is not at rest yet stays within its errors of the boundary
         self.assertLessEqual(len(wrong), 1 + count // 100, "\n".join(wrong))
 
+    # ---- time alone ----------------------------------------------------------------------------
+
+    def test_waves_of_time_in_models_without_states(self):
+        for seed in range(suite.share(60)):
+            draw = random.Random(2000 + seed)
+            speed, level = 10 ** draw.uniform(-9, 9), draw.uniform(-0.999, 0.999)
+            shift = draw.choice((0.0, 0.0, math.pi / 2, math.pi, draw.uniform(0, 6)))
+            turns = draw.uniform(1, 20)
+            # falls through the level where the phase passes acos(level)
+            first = (math.acos(level) - shift) % (2 * math.pi)
+            count = math.floor((2 * math.pi * turns - first) / (2 * math.pi)) + 1
+            if abs((2 * math.pi * turns - first) % (2 * math.pi)) < 1e-3 or math.cos(shift) <= level + 1e-9:
+                continue
+            wave = f"cos({speed!r}*time + {shift!r})"
+            for text in (f"state s [{wave} <= {level!r}] {{ set n = n + 1; }} from init, s;",
+                         f"x = {wave}; state s [x < {level!r}] {{ set n = n + 1; }} from init, r; state r [x > {level!r}] {{}} from s;"):
+                self.assert_last("n(t0) = 0; " + text, 2 * math.pi * turns / speed, n=count)
+
     # ---- kinks ---------------------------------------------------------------------------------
 
     def test_kinks_of_motion_at_rest_have_no_wrong_side(self):

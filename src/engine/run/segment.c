@@ -17,6 +17,7 @@
 #define IDLE_SHARE        0.125    // of the way to the next boundary, where there are no states
 #define FAR               0x1p900  // a step that nothing limits
 #define QUIET_SHORTEST    (-300)   // exponents of times looked at there
+#define QUIET_STEPS       64       // halvings of the experiment to begin with
 #define QUIET_LONGEST     900
 
 /// Trials of one step: bounds beside the integrator's own proposal.
@@ -54,15 +55,16 @@ static bool stays_until(EngSim* sim, double t) {
   return true;
 }
 
-/// A power of two over which no relation changes much, where slopes tell nothing.
+/// A power of two over which no relation changes much, where slopes tell nothing; from below, since
+/// what comes and goes (cos(time)) is back where it was at some later times.
 static double quiet_time(EngSim* sim) {
-  int low = QUIET_SHORTEST;
-  int high = QUIET_LONGEST;
-  while (high - low > 1) {
-    int middle = low + (high - low) / 2;
-    *(stays_until(sim, sim->stepper->t + ldexp(1.0, middle)) ? &low : &high) = middle;
+  double span = eng_horizon(sim);
+  int last = span > 0.0 ? ilogb(span) : QUIET_LONGEST;
+  int power = span > 0.0 ? last - QUIET_STEPS : QUIET_SHORTEST;
+  while (power < last && stays_until(sim, sim->stepper->t + ldexp(1.0, power + 1))) {
+    power++;
   }
-  return ldexp(1.0, low);
+  return ldexp(1.0, power);
 }
 
 /// Without states nothing moves but time. Relations are looked at over steps that grow, beginning
