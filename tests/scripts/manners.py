@@ -166,6 +166,18 @@ class Manners(unittest.TestCase):
             # six deviations of a fair lot
             self.assertLess(max(abs(c - 300) for c in counts[:3]), 6 * (900 * 2 / 9) ** 0.5)
 
+    def test_lots_are_independent(self):
+        """Automata that choose at one time choose each for itself, and what a state draws does not tell how it was chosen."""
+        for when in ("1", "k/300"):
+            model = ("for k = 1:300 { n[k](t0) = 0; x[k](t0) = 0; automaton A[k] {%s} }" % "".join(
+                "state s%d [time >= %s] priority random { set n[k] = %d, x[k] = random(); } from init;" % (j, when, j) for j in range(1, 4))
+                + "for j = 1:3 { m[j] = sum(k = 1:300, if(n[k] == j, 1, 0)); d[j] = sum(k = 1:300, if(n[k] == j, x[k], 0)); }")
+            row = self.last(model, "--until", "2", "--out", "m1,m2,m3,d1,d2,d3", "--event-rows", "none")
+            for j in range(1, 4):
+                count, drawn = float(row["m%d" % j]), float(row["d%d" % j])
+                self.assertLess(abs(count - 100), 5 * (300 * 2 / 9) ** 0.5, row)
+                self.assertLess(abs(drawn / count - 0.5), 5 * (1 / 12 / count) ** 0.5, row)
+
     def test_random_initial_values(self):
         model = "for i = 1:400 { k[i](t0) = normal(3, 0.5); u[i](t0) = uniform(-1, 1); x[i]' = k[i] + u[i]; x[i](t0) = k[i]; }"
         rows = [self.last(model, "--until", "0", "--seed", seed) for seed in ("1", "1", "2")]

@@ -57,10 +57,11 @@ bool eng_switch_flips(EngSim* sim, uint32_t automaton) {
   return eng_guard(sim, a->condition) != (sim->state[automaton] == 1);
 }
 
-/// One of the enabled transitions from `first` on that are chosen by lot. The number is looked at
-/// here and taken when the transition fires, so that asking twice gives the same answer.
-static uint32_t draw_lot(EngSim* sim, const ModelState* state, uint32_t first) {
-  ModelRandom ahead = sim->core.random;
+/// One of the enabled transitions from `first` on that are chosen by lot. Each automaton has lots
+/// of its own, new ones when a transition fires, so that asking twice gives the same answer.
+static uint32_t draw_lot(EngSim* sim, uint32_t rank, const ModelState* state, uint32_t first) {
+  ModelRandom lots;
+  model_random_seed(&lots, sim->core.random.state[0], rank);
   uint32_t chosen = state->outgoing[first];
   uint32_t count = 0;
   for (uint32_t i = first; i < state->outgoing_count; i++) {
@@ -68,7 +69,7 @@ static uint32_t draw_lot(EngSim* sim, const ModelState* state, uint32_t first) {
     bool takes_part = sim->model->transitions[transition].by_lot &&
                       (i == first || transition_enabled(sim, transition));
     // the k-th of them takes the place of the one before with probability 1/k
-    if (takes_part && model_random_uniform(&ahead) * ++count < 1.0) chosen = transition;
+    if (takes_part && model_random_uniform(&lots) * ++count < 1.0) chosen = transition;
   }
   return chosen;
 }
@@ -79,7 +80,7 @@ uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     if (!transition_enabled(sim, state->outgoing[i])) continue;
     bool by_lot = sim->model->transitions[state->outgoing[i]].by_lot;
-    return by_lot ? draw_lot(sim, state, i) : state->outgoing[i];
+    return by_lot ? draw_lot(sim, a->rank, state, i) : state->outgoing[i];
   }
   return MODEL_NONE;
 }
