@@ -125,6 +125,17 @@ bool diag_is_kept(const DiagList* list, const Diag* diag) {
   return !is_scratch(list, diag);
 }
 
+/// A mistake in a part or a loop is met once for each instance, and told once.
+static bool diag_is_known(const DiagList* list, const Diag* diag) {
+  for (uint32_t i = 0; i < list->items.count; i++) {
+    const Diag* known = &list->items.data[i];
+    bool same = known->code == diag->code && known->span.begin == diag->span.begin &&
+                known->span.end == diag->span.end;
+    if (same && str_equal(known->message, diag->message)) return true;
+  }
+  return false;
+}
+
 Diag* diag_add(DiagList* list, DiagCode code, Span span, const char* format, ...) {
   bool kept = diag_count(list, diag_code_severity(code));
   base_vec_reserve(list->arena, &list->items, 1);
@@ -136,6 +147,7 @@ Diag* diag_add(DiagList* list, DiagCode code, Span span, const char* format, ...
   va_start(args, format);
   diag->message = str_format_va(list->arena, format, args);
   va_end(args);
+  if (diag_is_known(list, diag)) return diag;
   list->items.count++;
   return diag;
 }

@@ -78,10 +78,13 @@ static SltStatus unknown_name(Reader* r, Str name) {
 /// Names inside of a reading: quantities of the model.
 static SltStatus signal_leaf(void* user, FormulaParser* parser, Str name, bool call,
                              uint32_t* leaf) {
-  (void)parser;
   if (call) return SLT_END;
   SltStatus status = find_quantity(user, name, leaf);
-  return status == SLT_ERR_NOT_FOUND ? unknown_name(user, name) : status;
+  if (status != SLT_ERR_NOT_FOUND) return status;
+  if (parser->at == parser->end || *parser->at != '[') return unknown_name(user, name);
+  Reader* r = user;
+  return problem_set(r->problem, SLT_ERR_NOT_FOUND, "write x[3], not x[N]",
+                     "an index of `%.*s` is no number", STR_ARGS(name));
 }
 
 /// A number that may be given by a formula of numbers.

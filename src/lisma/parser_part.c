@@ -246,6 +246,11 @@ bool parser_port(Parser* p, AstStatement* out) {
     AstNameList* list = across ? &port->across : &port->through;
     *list = parse_quantities(p, *list);
   }
+  if (port->across.count + port->through.count == 0 && parser_mend(p)) {
+    Diag* diag = diag_add(p->diags, DIAG_E0101, p->tok.span, "a port has at least one quantity");
+    diag_hint(p->diags, diag, "write port %.*s { across v; through i; }",
+              STR_ARGS(port->name.head));
+  }
   check_quantities(p, port);
   if (!p->recovering) parser_close(p, TOK_RBRACE, open);
   return !p->recovering;

@@ -146,8 +146,32 @@ static bool split_comparison(Parser* p, AstExpr** lhs, AstExpr** rhs) {
   return true;
 }
 
+/// `delete upper.gear;`, `upper.gear: F = 0;`
+static void report_path_label(Parser* p) {
+  if (!parser_fail(p)) return;
+  Diag* diag =
+      diag_add(p->diags, DIAG_E0101, p->tok.span, "a label of a part is known inside only");
+  diag_hint(p->diags, diag,
+            "write the state in the part, or replace an equation by its left side: upper.q = 0;");
+}
+
+/// `Tank for;`
+static bool report_reserved_instance(Parser* p, const AstExpr* lhs) {
+  bool ends = p->next.kind == TOK_SEMICOLON || p->next.kind == TOK_COMMA;
+  if (lhs->kind != AST_NAME || !token_is_reserved(&p->tok) || !ends) return false;
+  parser_mend_reserved(p);
+  p->recovering = true;
+  return true;
+}
+
 static void report_no_equation(Parser* p, const AstExpr* lhs) {
   if (lhs->kind == AST_ERROR) p->recovering = true;
+  if (report_reserved_instance(p, lhs)) return;
+  bool path = lhs->kind == AST_QUALIFIED || (lhs->kind == AST_NAME && lhs->as.name.name.member);
+  if (path && p->tok.kind == TOK_COLON) {
+    report_path_label(p);
+    return;
+  }
   if (p->tok.kind == TOK_RPAREN || p->tok.kind == TOK_RBRACKET) {
     if (!parser_fail(p)) return;
     diag_add(p->diags, DIAG_E0107, p->tok.span, "this %s closes nothing",
@@ -405,6 +429,7 @@ static bool parse_delete(Parser* p, AstStatement* out) {
   parser_advance(p);
   out->kind = AST_DELETE;
   out->as.labels = parser_name_list(p, "a label");
+  if (p->tok.kind == TOK_DOT) report_path_label(p);
   parser_end_statement(p, "the label");
   return out->as.labels.count > 0;
 }

@@ -250,6 +250,12 @@ MISTAKES = [
     ("a function of a part with an index", "part P { function f(x) = x; y = f[2](4); } P p;" + STILL, "E0216", "'f' is no array"),
     ("one equation for two open ports", CIRCUIT + "R r, s; connect(b.p, r.p, s.p); r.n.v + s.n.v = 3;" + STILL, "E0521", "r.n.v"),
     ("no such element of a member", "part P { for k = 1:2 { z[k] = k; } } P p; y = p.z9;" + STILL, "E0203", "p.z9"),
+    ("an empty port", "part P { port a { } x' = 1; x(t0) = 0; } P p;", "E0101", "at least one quantity"),
+    ("a reserved word for a part", "part T { x' = 1; x(t0) = 0; } T for;", "E0108", "backquotes"),
+    ("a label of a part deleted", "part T { l: y = 1; x' = y; x(t0) = 0; } T a; state s [time > 1] { delete a.l; } from init;", "E0101", "inside only"),
+    ("a label of a part replaced", "part T { l: y = 1; x' = y; x(t0) = 0; } T a; state s [time > 1] { a.l: a.y = 2; } from init;", "E0101", "inside only"),
+    ("a mistake of many parts", "part P { port a { across v; through i; } y = a.zz; } P p, s, r[3];" + STILL, "E0216", "is no quantity"),
+    ("a measure of an index", "const N = 2; for i = 1:N { x[i]' = 1; x[i](t0) = 0; } measure m = end(x[N]);", "index of `x`", "write x[3]"),
     ("members in messages", "a.x = 3; part P { x' = 1; x(t0) = 0; } P a;", "E0520", "note: `a.x = 3`"),
 ]
 
@@ -325,6 +331,15 @@ class Language(unittest.TestCase):
             self.assertIn(status, (1, 3), name + errors)
             self.assertIn(code, errors, name)
             self.assertIn(words, errors, name)
+            told = [line for line in errors.split("\n") if " error[" in line]
+            self.assertEqual(len(told), len(set(told)), errors)
+
+    def test_one_message(self):
+        """A slip in one word is told once."""
+        for name in ("an empty port", "a reserved word for a part", "a label of a part deleted", "a label of a part replaced",
+                     "a mistake of many parts"):
+            text = next(mistake[1] for mistake in MISTAKES if mistake[0] == name)
+            self.assertEqual(self.run_model(text)[2].count("error["), 1, name)
 
     def test_spellings_of_conditions(self):
         """However a condition is spelt and wherever it stands, its crossings are located."""
