@@ -535,7 +535,8 @@ bool answer_rename(const Document* d, size_t byte, const char* name, Text* out, 
   // what is no identifier can be a name in backquotes
   bool possible = name[0] && !strpbrk(name, "`\r\n") && strlen(name) <= 1000;
   if (!found || !possible) {
-    text_put_format(why, "this cannot be a name here");
+    text_put_format(why, found ? "this cannot be a name here"
+                               : "only what is declared in these files can be renamed");
     return false;
   }
   const LspWord* word = NULL;

@@ -10,7 +10,7 @@
 /// What the model says about a variable.
 enum {
   USE_READ = 1,    // anywhere but as the left side of its own equation
-  USE_GLOBAL = 2,  // an equation outside of states determines it
+  USE_GLOBAL = 2,  // an equation outside of states determines it, or several of states do
   USE_STATE = 4,   // an equation of a state does
   USE_SET = 8,
   USE_START = 16
@@ -20,7 +20,9 @@ static void mark_equations(const IrModel* m, uint8_t* uses, bool* is_side) {
   for (uint32_t i = 0; i < m->equations.count; i++) {
     const IrEquation* equation = &m->equations.data[i];
     if (equation->lhs_var == IR_NONE) continue;
-    uses[equation->lhs_var] |= equation->body == 0 ? USE_GLOBAL : USE_STATE;
+    uint8_t* use = &uses[equation->lhs_var];
+    // what two states or branches compute is hardly misspelt
+    *use |= equation->body == 0 || *use & USE_STATE ? USE_GLOBAL : USE_STATE;
     for (uint32_t k = 0; k < equation->term.leaf_count; k++) {
       IrLeaf leaf = ir_leaf(m, equation->term, k);
       bool side = leaf.kind == IR_LEAF_VAR && leaf.id == equation->lhs_var &&

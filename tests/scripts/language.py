@@ -185,6 +185,7 @@ VALUES = {
 }
 
 QUIET = {  # no warning of an order that the model has chosen
+    "an output of both branches": "part P(h = 1) { x' = 1; x(t0) = 0; if (x > h) { hi = 1; } else { hi = 0; } } P p;",
     "priority of one automaton": "x' = 1; x(t0) = 0; n(t0) = 1; automaton A { state s [x >= 1] { set n = n*10; } from init; }"
                                  "automaton B priority 2 { state s [x >= 1] { set n = n + 1; } from init; }",
     "priority of automata": "x' = 1; x(t0) = 0; n(t0) = 1; automaton A priority 1 { state s [x >= 1] { set n = n*10; } from init; }"
