@@ -20,6 +20,7 @@
 #define slt_sim_column_name      fake_column_name
 #define slt_sim_automaton_count  fake_automaton_count
 #define slt_sim_automaton_name   fake_automaton_name
+#define slt_sim_is_cancelled     fake_is_cancelled
 #define slt_sim_on_event         fake_on_event
 
 /// What happens at one time.
@@ -50,6 +51,7 @@ SltStatus fake_start(SltSim* sim);
 SltStatus fake_advance(SltSim* sim, double t_stop, double* reached);
 SltStatus fake_advance_step(SltSim* sim, double t_stop, double* reached);
 double fake_time(const SltSim* sim);
+bool fake_is_cancelled(const SltSim* sim);
 double fake_get(SltSim* sim, SltQuantity quantity);
 double fake_get_before(SltSim* sim, SltQuantity quantity);
 const char* fake_mode_name(const SltSim* sim, SltQuantity quantity);
@@ -137,6 +139,11 @@ SltStatus fake_advance(SltSim* sim, double t_stop, double* reached) {
 
 SltStatus fake_advance_step(SltSim* sim, double t_stop, double* reached) {
   return fake_advance(sim, fmin(t_stop, sim->t + sim->step), reached);
+}
+
+bool fake_is_cancelled(const SltSim* sim) {
+  (void)sim;
+  return false;
 }
 
 double fake_time(const SltSim* sim) {

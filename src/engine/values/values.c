@@ -536,15 +536,16 @@ void eng_publish_full(EngSim* sim) {
   }
 }
 
-/// Equations read the switches of kinks on the side of the values, where motion at rest need not
-/// have left them (detect/asymptote.c): abs(x) is not negative. `back`: as they are.
+/// Equations read the switches of kinks of motion at rest on the side of the values, where it need
+/// not have left them (detect/asymptote.c): abs(x) is not negative. `back`: as they are.
 static bool turn_kinks(EngSim* sim, double t, bool back) {
   const ModelMode* mode = sim->core.mode;
   bool turned = false;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     uint32_t follows = sim->sliding.value.follows[a];
-    if (follows == MODEL_NONE || !sim->atoms[follows / 2].kind.kink) continue;
-    uint32_t place = eng_atom_place(mode, follows / 2);
+    if (follows == MODEL_NONE || !sim->atoms[follows / 2].kind.asymptotic) continue;
+    uint32_t place =
+        sim->atoms[follows / 2].kind.kink ? eng_atom_place(mode, follows / 2) : MODEL_NONE;
     if (place == MODEL_NONE) continue;
     double g = eng_output_at(sim, &mode->g_flow, sim->programs.g_flow, place, t, sim->x);
     bool on = (g > 0.0) == (follows % 2 == 1);
