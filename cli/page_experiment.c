@@ -39,10 +39,37 @@ static uint32_t read_texts(const Json* json, const JsonNode* list, const char** 
   return count;
 }
 
+/// Length of the first clause of a hint, with what separates it from the next.
+static size_t clause_length(const char* hint, size_t* separator) {
+  const char* semicolon = strstr(hint, "; ");
+  const char* choice = strstr(hint, ", or ");
+  const char* end = choice && (!semicolon || choice < semicolon) ? choice : semicolon;
+  *separator = !end ? 0 : end == semicolon ? 2 : 5;
+  return end ? (size_t)(end - hint) : strlen(hint);
+}
+
+static bool is_about_commands(const char* clause) {
+  return strstr(clause, "--") || strstr(clause, "`saltus ");
+}
+
+/// Words of a problem; what a hint says about the command line helps nobody in the page.
 static void refuse(PageReply* reply, const Trial* trial, SltStatus status) {
+  char hint[sizeof trial->problem.hint] = "";
+  size_t used = 0;
+  size_t separator = 0;
+  for (const char* at = trial->problem.hint; *at;) {
+    char clause[sizeof hint];
+    size_t length = clause_length(at, &separator);
+    snprintf(clause, sizeof clause, "; %.*s", (int)length, at);
+    if (!is_about_commands(clause) && used + length + 3 < sizeof hint) {
+      memcpy(hint + used, clause, length + 3);
+      used += length + 2;
+    }
+    at += length + separator;
+  }
   const char* message =
       trial->problem.message[0] ? trial->problem.message : slt_status_text(status);
-  page_refuse(reply, "%s%s%s", message, trial->problem.hint[0] ? "; " : "", trial->problem.hint);
+  page_refuse(reply, "%s%s", message, hint);
 }
 
 static bool open_trial(Page* page, const Json* json, const JsonNode* request, Trial* trial) {

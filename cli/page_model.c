@@ -60,6 +60,78 @@ static void put_experiment(const SltModel* model, Text* out) {
   text_put_format(out, "]}");
 }
 
+static bool begins_panel(const char* setting) {
+  for (uint32_t i = 0; i < slt_figure_key_count(); i++) {
+    SltFigureKey key = slt_figure_key(i);
+    if (key.begins_panel && strcmp(key.name, setting) == 0) return true;
+  }
+  return false;
+}
+
+/// The model's settings of its picture; NULL: it has no panels, or they cannot be made.
+static SltFigure* create_figure(const SltExperiment* e) {
+  SltFigure* figure = NULL;
+  bool panels = false;
+  SltStatus status = slt_figure_create(&figure);
+  for (uint32_t i = 0; i < e->plot_count && status >= 0; i++) {
+    panels = panels || begins_panel(e->plot[i].name);
+    status = slt_figure_set(figure, e->plot[i].name, e->plot[i].text);
+  }
+  if (status >= 0 && panels) return figure;
+  slt_figure_free(figure);
+  return NULL;
+}
+
+typedef struct Header {
+  Text names, row;
+} Header;
+
+/// One more column, with a number that any axis has a place for.
+static SltStatus add_to_header(void* user, const SltName* name) {
+  Header* header = user;
+  SltKind kind = name->quantity.kind;
+  if (kind != SLT_KIND_VARIABLE && kind != SLT_KIND_MACRO) return SLT_OK;
+  for (uint32_t order = 0; order <= name->derivatives; order++) {
+    text_put_format(&header->names, ",\"%s%.*s\"", name->name, (int)order, "''''''''");
+    text_put_format(&header->row, ",1");
+  }
+  return SLT_OK;
+}
+
+/// A table of one row that has the columns of the model's runs; NULL: there is no memory.
+static SltTable* create_columns(const SltModel* model) {
+  Header header = {0};
+  SltTable* table = NULL;
+  text_put_format(&header.names, "time");
+  text_put_format(&header.row, "\n1");
+  SltStatus status = slt_model_names(model, add_to_header, &header);
+  text_put(&header.names, header.row.data, header.row.length);
+  if (status >= 0 && !header.names.failed && !header.row.failed)
+    slt_table_read_csv(header.names.data, header.names.length, &table, NULL);
+  free(header.names.data);
+  free(header.row.data);
+  return table;
+}
+
+/// The panels that the model asks for, as SLT_PLOT_JSON, or null.
+static void put_figure(const SltModel* model, Text* out) {
+  SltExperiment e = slt_model_experiment(model);
+  SltFigure* figure = create_figure(&e);
+  SltTable* columns = figure ? create_columns(model) : NULL;
+  Text written = {0};
+  SltStatus status = columns ? slt_figure_add(figure, columns, "") : SLT_ERR_NOT_FOUND;
+  if (status >= 0)
+    status = slt_figure_write(figure, SLT_PLOT_JSON, false, (SltWriter){text_keep, &written});
+  if (status >= 0 && !written.failed) {
+    text_put(out, written.data, written.length);
+  } else {
+    text_put_format(out, "null");
+  }
+  free(written.data);
+  slt_figure_free(figure);
+  slt_table_free(columns);
+}
+
 static void put_name(Text* out, const char* key, const char* text) {
   text_put_format(out, "\"%s\":", key);
   text_put_json(out, text, strlen(text));
@@ -139,6 +211,8 @@ void page_compile(Page* page, const Json* json, const JsonNode* request) {
   if (status >= 0) {
     text_put_format(out, ",\"experiment\":");
     put_experiment(page->model, out);
+    text_put_format(out, ",\"figure\":");
+    put_figure(page->model, out);
     text_put_format(out, ",\"names\":");
     slt_model_explain(page->model, SLT_EXPLAIN_NAMES, (SltWriter){text_keep, out});
     text_put_format(out, ",\"drawing\":[");

@@ -464,26 +464,25 @@ static void go_on(PageRun* run, PageReply* reply, double to, uint32_t events, do
 
 // ---- answers ------------------------------------------------------------------------------------
 
+typedef struct Constants {
+  SltSim* sim;
+  Text* out;
+  bool any;
+} Constants;
+
+static SltStatus put_constant(void* user, const SltName* name) {
+  Constants* constants = user;
+  if (name->quantity.kind != SLT_KIND_CONSTANT) return SLT_OK;
+  page_separate(constants->out, &constants->any);
+  text_put_json(constants->out, name->name, strlen(name->name));
+  text_put(constants->out, ":", 1);
+  page_put_number(constants->out, slt_sim_get(constants->sim, name->quantity));
+  return SLT_OK;
+}
+
 static void put_constants(Page* page, Text* out) {
-  Text names = {0};
-  slt_model_explain(page->model, SLT_EXPLAIN_NAMES, (SltWriter){text_keep, &names});
-  text_put(&names, "", 1);
-  Json json = {0};
-  bool any = false;
-  if (!names.failed && json_read(names.data, names.length - 1, &json)) {
-    const JsonNode* constants = json_member(&json, &json.nodes[0], "constants");
-    for (const JsonNode* c = json_first(&json, constants); c; c = json_next(&json, c)) {
-      const char* name = json_text(json_member(&json, c, "name"));
-      SltQuantity quantity;
-      if (!name || slt_sim_find(page->run.sim, name, &quantity) < 0) continue;
-      page_separate(out, &any);
-      text_put_json(out, name, strlen(name));
-      text_put(out, ":", 1);
-      page_put_number(out, slt_sim_get(page->run.sim, quantity));
-    }
-  }
-  json_clear(&json);
-  free(names.data);
+  Constants constants = {.sim = page->run.sim, .out = out};
+  slt_model_names(page->model, put_constant, &constants);
 }
 
 static void put_error(PageRun* run, Text* out) {

@@ -81,6 +81,7 @@ typedef enum FolderStatus {
   FOLDER_REFUSED,   // no file of this name is read or written here
   FOLDER_NOT_OURS,  // the machine does not let it be read or written
   FOLDER_TOO_LARGE,
+  FOLDER_LONG_NAME,
   FOLDER_CHANGED
 } FolderStatus;
 

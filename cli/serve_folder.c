@@ -14,8 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH_MAX   16
-#define ENTRIES_MAX 2000u
+#define DEPTH_MAX    16
+#define ENTRIES_MAX  2000u
+/// Of file systems, less what a file is called while it is written.
+#define NAME_LONGEST 230u
 
 static bool is_wanted(const char* name) {
   return path_ends_with(name, ".lisma") || path_ends_with(name, ".rules.md") ||
@@ -130,6 +132,7 @@ FolderStatus folder_write(const char* folder, const char* path, const char* data
   FolderStatus status = FOLDER_OK;
   if (exists ? !read_version(full, present) : name[0] == '.' || !is_nameable(name))
     status = FOLDER_REFUSED;
+  if (!exists && strlen(name) > NAME_LONGEST) status = FOLDER_LONG_NAME;
   if (expected && strcmp(expected, present) != 0) status = FOLDER_CHANGED;
   if (status == FOLDER_OK && output_rewrite(full, data, length) != CLI_DONE)
     status = FOLDER_NOT_OURS;

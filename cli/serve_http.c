@@ -232,6 +232,8 @@ static enum MHD_Result answer_folder(Request* r, FolderStatus status) {
                        "is full\n");
   case FOLDER_TOO_LARGE:
     return answer_text(r, MHD_HTTP_FORBIDDEN, "the file is too large for the page\n");
+  case FOLDER_LONG_NAME:
+    return answer_text(r, MHD_HTTP_FORBIDDEN, "this name is too long for a file\n");
   case FOLDER_OK:
   case FOLDER_REFUSED:
   default:

@@ -53,7 +53,7 @@ function makeRun(data: Data): Run {
       automata: [],
       transitions: [],
     },
-    experiment: { method: "", out: [] },
+    experiment: { method: "", out: [] }, panels: [],
     automata,
     drawing: [],
     controls: [],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The board of charts: which quantities are shown where, over one stretch of time with one cursor for all.
-import { Chart, ChartHost, Range } from "./chart";
+import { Chart, ChartHost, Panel, Range } from "./chart";
 import { byId, make } from "./dom";
 import { Measured } from "./measured";
 import { Run, STEP } from "./session";
@@ -14,6 +14,7 @@ export interface ChartView {
   names: string[];
   x: string | null;
   log: boolean;
+  wish?: Panel; // what the model asks for
 }
 
 export abstract class Board implements ChartHost {
@@ -43,7 +44,16 @@ export abstract class Board implements ChartHost {
     }
     return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
   }
-  protected usualCharts(run: Run): string[] {
+  /** What a run begins with: the panels of the model's picture, or a chart for each of the first quantities. */
+  protected usualCharts(run: Run): ChartView[] {
+    const known = (name: string): boolean => run.column(name) >= 0;
+    // curves in space and histograms are no charts
+    const drawn = run.model.panels.filter((p) => p.svg === undefined && (p.x === null || known(p.x)));
+    const panels = drawn.map((wish) => ({ names: wish.lines.map((l) => l.name).filter(known), x: wish.x, log: wish.axes[1].log, wish }));
+    if (panels.some((p) => p.names.length)) return panels.filter((p) => p.names.length);
+    return this.firstQuantities(run).map((name) => ({ names: [name], x: null, log: false }));
+  }
+  private firstQuantities(run: Run): string[] {
     const all = run.quantities.map((q) => q.name);
     const wanted = run.model.experiment.out.filter((n) => all.includes(n));
     const byHand = new Set(run.model.controls.map((c) => c.name));
@@ -51,10 +61,15 @@ export abstract class Board implements ChartHost {
     const quiet = (n: string): boolean => byHand.has(n) && kinds.get(n) === "discrete"; // known to who moves it
     return (wanted.length ? wanted : [...all.filter((n) => !quiet(n)), ...all.filter(quiet)]).slice(0, CHARTS_FIRST);
   }
+  /** The stretch of time that the model's picture shows; null: all. */
+  protected usualRange(run: Run): Range | null {
+    const wish = run.model.panels.find((p) => p.x === null)?.axes[0];
+    const [from, to] = [wish?.from ?? run.start, wish?.to ?? run.end];
+    return wish && from < to && (from > run.start || to < run.end) ? { from, to } : null;
+  }
   /** Whether nobody has chosen other charts than those that a run begins with. */
   protected hasUsualCharts(run: Run): boolean {
-    const usual: ChartView[] = this.usualCharts(run).map((name) => ({ names: [name], x: null, log: false }));
-    return JSON.stringify(this.chartViews()) === JSON.stringify(usual);
+    return JSON.stringify(this.chartViews()) === JSON.stringify(this.usualCharts(run));
   }
   protected chooseCharts(run: Run): void {
     const before = (this.remembered ?? []).map((c) => ({ ...c, names: c.names.filter((n) => run.column(n) >= 0) })).filter((c) => c.names.length);
@@ -63,7 +78,7 @@ export abstract class Board implements ChartHost {
       this.charts = before.map((c) => this.restoreChart(c));
     } else {
       this.colours.clear();
-      this.charts = this.usualCharts(run).map((name) => this.makeChart([name]));
+      this.charts = this.usualCharts(run).map((c) => this.restoreChart(c));
     }
     this.placeCharts();
   }
@@ -74,8 +89,9 @@ export abstract class Board implements ChartHost {
       this.placeCharts();
     });
   }
-  protected restoreChart({ names, x, log }: ChartView): Chart {
+  protected restoreChart({ names, x, log, wish }: ChartView): Chart {
     const chart = this.makeChart([...names]);
+    if (wish) chart.obey(structuredClone(wish));
     chart.x = x !== null && (this.run?.column(x) ?? -1) >= 0 ? x : null;
     chart.log = log;
     chart.describe();
@@ -144,7 +160,11 @@ export abstract class Board implements ChartHost {
     this.zoomed();
   }
   protected chartViews(): ChartView[] {
-    return this.charts.map((c) => ({ names: [...c.names], x: c.x, log: c.log }));
+    return this.charts.map((c) => ({ names: [...c.names], x: c.x, log: c.log, ...(c.wish ? { wish: c.wish } : {}) }));
+  }
+  /** Room for the axis at the right, where a chart over the time has one. */
+  get right(): number {
+    return this.charts.some((chart) => chart.hasRight) ? 56 : 14;
   }
   get shownCharts(): Chart[] {
     return this.charts;

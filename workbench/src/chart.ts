@@ -259,7 +259,7 @@ export class Chart {
   readonly y = new Scale();
   private readonly y2 = new Scale();
   private readonly across = new Scale();
-  private wish: Panel | null = null;
+  wish: Panel | null = null;
   private foot = BOTTOM;
   private width = 0;
   private height = 0;

@@ -75,7 +75,8 @@ export abstract class Desk extends Board implements Listener, LookingHost {
 
   onRun(run: Run, fresh: boolean): void {
     const before = this.run;
-    const another = fresh && (!before || before.columns.join("\n") !== run.columns.join("\n"));
+    const asks = (r: Run): string => JSON.stringify([r.columns, r.model.panels]);
+    const another = fresh && (!before || asks(before) !== asks(run));
     this.run = run;
     this.refusal = "";
     if (another && before?.model.path === run.model.path && !this.hasUsualCharts(before)) this.remembered ??= this.chartViews();
@@ -86,6 +87,8 @@ export abstract class Desk extends Board implements Listener, LookingHost {
     this.parameters.show(run.model, run);
     this.events.show(run, fresh);
     if (this.following) this.range = { from: run.start, to: run.end > run.start ? run.end : run.start + 1 };
+    const usual = another ? this.usualRange(run) : null;
+    if (usual) this.zoom(usual);
     this.showStatus();
     this.changed();
     this.panels.current.runChanged?.(run, another);

@@ -201,6 +201,12 @@ export class Editor {
           { key: "Tab", run: (view) => !this.passing && indentMore(view), shift: (view) => !this.passing && indentLess(view) },
         ]),
         EditorView.domEventHandlers({
+          // lines that come at once and not from the clipboard, as some keyboards hand them over: browsers take them line by line
+          beforeinput: (event, view) => {
+            if (event.inputType !== "insertText" || !event.data?.includes("\n")) return false;
+            view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.paste", scrollIntoView: true });
+            return true;
+          },
           focus: () => void (this.passing = true),
           pointerup: () => void (this.passing = false),
           keydown: (event) => void (this.passing &&= event.key === "Tab" || event.key === "Shift"),

@@ -229,13 +229,22 @@ export class Experiments implements Panel {
     this.show();
   }
 
+  /** The points go from the charts. */
+  private dropData(): void {
+    this.data = null;
+    this.host.showMeasured(null);
+    this.result.replaceChildren();
+    this.show();
+  }
+
   private fitFields(): HTMLElement[] {
     const file = make("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv", class: "unseen" });
     file.addEventListener("change", () => {
       const chosen = file.files?.[0];
       void chosen?.text().then((text) => this.takeData(chosen.name, text));
     });
-    return [make("label", {}, make("span", {}, say("data")), make("b", { class: "file" }, this.data?.name ?? say("choose a file"), file)),
+    const drop = this.data ? make("button", { type: "button", class: "mini", id: "drop-data", title: say("remove the data"), "aria-label": say("remove the data"), click: () => this.dropData() }, "×") : "";
+    return [make("div", { class: "data" }, make("label", {}, make("span", {}, say("data")), make("b", { class: "file" }, this.data?.name ?? say("choose a file"), file)), drop),
       make("p", {}, make("small", {}, say("A table with a column time; other columns have names of quantities."))),
       make("p", {}, say("constants to be found")), this.ticks()];
   }

@@ -481,6 +481,7 @@ const WORDS: Record<string, string> = {
   "the file was changed elsewhere": "файл изменён в другом месте",
   "this machine refuses it: the file or its folder is protected, or the disk is full":
     "система не разрешает: файл или его папка защищены, или диск полон",
+  "this name is too long for a file": "это имя слишком длинное для файла",
   "the file is too large for the page": "файл слишком велик для страницы",
   "this name cannot be used: a model ends in .lisma or .rules.md, a table in .csv, and its folder must be there":
     "это имя не годится: модель кончается на .lisma или .rules.md, таблица на .csv, и папка должна существовать",
@@ -545,6 +546,7 @@ const WORDS: Record<string, string> = {
   "choose at least one constant": "выберите хотя бы одну константу",
   "choose a table of measured rows": "выберите таблицу измерений",
   "choose a file": "выбрать файл",
+  "remove the data": "убрать данные",
   "This is still far from the data. Move the sliders nearer to the points and begin again.": "Это ещё далеко от данных. Подведите ползунки ближе к точкам и начните снова.",
   "constants to be found": "искомые константы",
   "a range needs two numbers and 2 to 10000 points": "нужны два числа и от 2 до 10000 точек",

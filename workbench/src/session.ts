@@ -2,6 +2,7 @@
 //
 // The model that is open and its run. A run goes on a slice at a time; what the user does between two slices (another
 // value, a pause, a new text) simply comes next, and of several values of one slider only the newest is asked for.
+import type { Panel } from "./chart";
 import { Engine, EngineError } from "./engine";
 import { Rows } from "./pyramid";
 import { Conditions, readConditions } from "./situations";
@@ -64,6 +65,7 @@ export interface Model {
   text: string;
   names: Names;
   experiment: { start?: number; end?: number; method: string; out: string[] };
+  panels: Panel[]; // of the picture that its experiment asks for
   automata: { name: string; states: string[] }[]; // those with a column
   drawing: Shape[];
   controls: Control[];
@@ -316,7 +318,8 @@ export class Session {
     if (json.ok) {
       const names = (this.source.names = json.names as Names);
       const automata = names.automata.filter((a) => a.kind === "automaton").slice(0, AUTOMATA);
-      this.model = { path, text, names, experiment: json.experiment, automata, drawing: json.drawing, controls: json.controls, reads: [...new Set(json.reads as string[])] };
+      const panels = (json.figure?.panels ?? []) as Panel[];
+      this.model = { path, text, names, experiment: json.experiment, panels, automata, drawing: json.drawing, controls: json.controls, reads: [...new Set(json.reads as string[])] };
       if (path.endsWith(".rules.md")) {
         const told = await this.engine.ask({ op: "rules", path, text }).catch(() => null);
         this.model.conditions = readConditions(String(told?.json.text ?? ""));

@@ -101,7 +101,7 @@ export class Watch {
   private begin(graphs: { name: string }[]): void {
     const names = uniqueNames(graphs.map((g) => g.name));
     const model: Model = {
-      path: "", text: "", experiment: { method: "", out: [] }, automata: [], drawing: [], controls: [],
+      path: "", text: "", experiment: { method: "", out: [] }, panels: [], automata: [], drawing: [], controls: [],
       names: { variables: names.map((name) => ({ name, kind: "", unit: "" })), constants: [], automata: [], transitions: [] },
     };
     this.run = new Run(model, {}, names);

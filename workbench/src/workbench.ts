@@ -574,6 +574,7 @@ export class Workbench extends Desk {
       cursor: this.cursor,
       playing: this.session.isPlaying,
       kept: this.kept.length,
+      measured: this.measured?.time.length ?? 0,
       experiment: this.experiments.look(),
     };
   }

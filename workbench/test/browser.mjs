@@ -285,6 +285,104 @@ const tests = {
     await bench.until((look) => look.constants.a === 0.5 && look.constants.b === 1.5);
   },
 
+  async the_charts_are_those_that_the_model_asks_for(bench) {
+    const { page } = bench;
+    const model = "x' = v; x(t0) = 1;  v' = -x; v(t0) = 0;  macro e = x*x + v*v;\n";
+    await bench.write(`${model}experiment { end = 20; xrange = 0, 5; panel = x, v; panel = e; yrange = 0, 3; phase = x, v; }\n`);
+    const look = await bench.until((look) => look.t === 20 && look.state === "done" && look.charts.length === 3);
+    assert.deepEqual(look.charts, [["x", "v"], ["e"], ["v"]]);
+    assert.deepEqual(look.range, { from: 0, to: 5 });
+    assert.equal(await page.locator(".chart >> nth=2").locator("select").inputValue(), "x", "the last one is a phase plane");
+    // another wish of the text is followed, as long as nobody has chosen charts by hand
+    await bench.write(`${model}experiment { end = 20; panel = v; y2 = x; }\n`);
+    await bench.until((look) => look.charts.length === 1 && look.charts[0].join() === "v,x");
+    assert.match(await page.textContent(".chart .legend"), /x →/);
+    await page.click("#variables .chip >> text=/^e$/");
+    await bench.until((look) => look.charts.length === 2);
+    await bench.write(`${model}experiment { end = 21; panel = x; }\n`);
+    const own = await bench.until((look) => look.t === 21 && look.state === "done");
+    assert.deepEqual(own.charts, [["v", "x"], ["e"]]);
+    // what cannot be a chart leaves the usual ones
+    const space = await bench.open("chua.lisma");
+    assert.ok(space.charts.length >= 2);
+    await bench.picture(`${bench.form.name}-panels`);
+  },
+
+  async many_lines_at_once(bench) {
+    // as keyboards of tablets hand them over, and not from the clipboard
+    const constants = Array.from({ length: 20000 }, (_, i) => `const c${i} = ${i};`).join("\n");
+    await bench.write(`${constants}\nx' = c7; x(t0) = 0;\nexperiment { end = 1; }\n`);
+    const look = await bench.until((look) => look.t === 1 && look.state === "done" && Math.abs(look.last.x - 7) < 1e-6);
+    assert.ok(Math.abs(look.constants.c19999 - 19999) < 1e-9);
+    await bench.page.keyboard.press("Control+z");
+    await bench.until((look) => !look.text.includes("c19999"));
+  },
+
+  async measured_points_can_be_taken_away(bench) {
+    const { page } = bench;
+    await bench.write("const k = 1;\nx' = -k*x; x(t0) = 1;\nexperiment { end = 2; }\n");
+    await bench.until((look) => look.t === 2 && look.state === "done");
+    await page.click("#panel-tabs >> text=Experiments");
+    await page.click("[data-kind=fit]");
+    assert.equal(await page.locator("#drop-data").count(), 0);
+    await page.setInputFiles(".experiment-form input[type=file]", { name: "m.csv", mimeType: "text/csv", buffer: Buffer.from("time,z\n0,9\n1,8\n2,7\n") });
+    await page.waitForSelector("#drop-data");
+    assert.equal((await bench.look()).measured, 3);
+    // what is wrong is said in words of the page
+    await page.check("input[name='use k']");
+    await page.click("#experiment-run");
+    await page.waitForSelector(".told.failed");
+    const said = await page.textContent(".told.failed");
+    assert.match(said, /matched by their names; the data have `time`, `z`/);
+    assert.doesNotMatch(said, /--/);
+    await page.click("#drop-data");
+    await page.waitForSelector(".file >> text=choose a file");
+    assert.equal((await bench.look()).measured, 0);
+    await page.click("[data-kind=sens]");
+    await page.fill("input[name=measure]", "max(nonsense)");
+    await page.click("#experiment-run");
+    await page.waitForSelector(".told.failed");
+    assert.doesNotMatch(await page.textContent(".told.failed"), /--|saltus/);
+  },
+
+  async a_name_that_is_too_long_is_called_so(bench) {
+    if (bench.form.name !== "serve") return;
+    const { page } = bench;
+    await bench.write("x' = 1; x(t0) = 0;\nexperiment { end = 1; }\n");
+    // more than a file system has room for, and as much as leaves none for what is written first
+    for (const length of [300, 245]) {
+      await page.click("#save");
+      await page.fill("dialog input", "n".repeat(length));
+      await page.keyboard.press("Enter");
+      await page.waitForSelector("#toast:has-text('this name is too long for a file')");
+      await page.evaluate(() => (document.getElementById("toast").textContent = ""));
+    }
+    await page.click("#save");
+    await page.fill("dialog input", "n".repeat(200));
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#toast:has-text('Saved.')");
+    assert.ok(existsSync(join(bench.form.folder, `${"n".repeat(200)}.lisma`)));
+    rmSync(join(bench.form.folder, `${"n".repeat(200)}.lisma`));
+    bench.problems.length = 0; // the browser notes what was refused
+  },
+
+  async a_sweep_keeps_the_settings_it_began_with(bench) {
+    const { page } = bench;
+    await bench.write("const a = 1, b = 1;\nx' = a*b; x(t0) = 0;\nexperiment { end = 1; }\n");
+    await bench.until((look) => look.t === 1 && look.state === "done");
+    await page.click("#panel-tabs >> text=Experiments");
+    await page.fill("input[name=measure]", "end(x)");
+    await page.fill("input[name=first-from]", "1");
+    await page.fill("input[name=first-to]", "2");
+    await page.fill("input[name=first-count]", "10000");
+    await page.click("#experiment-run");
+    await bench.until((look) => look.experiment.rows?.length > 0);
+    await bench.slide("b", 0.75);
+    await bench.until((look) => look.constants.b === 1.5);
+    const { experiment } = await bench.until((look) => look.experiment.rows?.length === 10000);
+    for (const [a, x] of experiment.rows) assert.ok(Math.abs(a - x) < 1e-6, `${a}: ${x}`);
+  },
+
   async logarithmic_scales_and_zero(bench) {
     const { page } = bench;
     await bench.write("x' = -x; x(t0) = 1;  y = x - 0.5;  z = -x;  w = if(time > 3, 0, x);\nexperiment { end = 10; out = x, y, z; }\n");
