@@ -81,7 +81,6 @@ export abstract class Desk extends Board implements Listener, LookingHost {
     this.refusal = "";
     if (another && before?.model.path === run.model.path && !this.hasUsualCharts(before)) this.remembered ??= this.chartViews();
     if (another || this.charts.length === 0) this.chooseCharts(run);
-    const whole = !this.wanted?.changes?.length; // otherwise what was changed in it comes with the next one
     this.wanted = null;
     byId("stage").hidden = run.model.drawing.length === 0;
     this.parameters.show(run.model, run);
@@ -92,7 +91,7 @@ export abstract class Desk extends Board implements Listener, LookingHost {
     this.showStatus();
     this.changed();
     this.panels.current.runChanged?.(run, another);
-    if (whole) this.looking.begin();
+    this.looking.begin();
     this.looking.changed();
     if (!run.unfinished) this.refineSoon();
   }

@@ -79,6 +79,7 @@ export class Experiments implements Panel {
   private pointed: number[] | null = null; // a row of the sweep
   private values: Record<string, string> = {}; // what the fields hold, by name
   private data: { name: string; text: string } | null = null;
+  private readonly resized = new ResizeObserver(() => this.draw()); // of the result and of its picture, which has what the words leave
 
   constructor(
     private readonly engine: Engine,
@@ -90,7 +91,7 @@ export class Experiments implements Panel {
       event.preventDefault();
       void this.start();
     });
-    new ResizeObserver(() => this.draw()).observe(this.result);
+    this.resized.observe(this.result);
   }
 
   runChanged(_run: Run, another: boolean): void {
@@ -302,6 +303,7 @@ export class Experiments implements Panel {
     const canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": `${measure} (${parameters.join(", ")})` });
     const told = make("p", { class: "told", role: "status" });
     this.result.replaceChildren(told, canvas);
+    this.resized.observe(canvas);
     this.listen(canvas, told);
     const { set, until } = this.session.settingsOfRun(); // all members have those of the first
     const others = Object.entries(this.session.set).filter(([n]) => !parameters.includes(n)).flatMap(([n, v]) => ["--set", `${n}=${v}`]);

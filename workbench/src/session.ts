@@ -277,8 +277,8 @@ export class Session {
 
   // ---- the model ---------------------------------------------------------------------------------
 
-  /** Compile a text and run it; `kept`: settings of runs to be made before. */
-  open(path: string, text: string, files: Record<string, string>, keepSettings: boolean, kept: Settings[] = []): Promise<void> {
+  /** Compile a text and run it; `kept`: settings of runs to be made before, `changes`: made in the course of this one. */
+  open(path: string, text: string, files: Record<string, string>, keepSettings: boolean, kept: Settings[] = [], changes: Change[] = []): Promise<void> {
     this.playing = false;
     return this.next(async () => {
       if (!keepSettings) {
@@ -288,7 +288,11 @@ export class Session {
       await this.hand(files);
       if (!(await this.compile(path, text))) return;
       await this.again(kept);
-      await this.begin(false);
+      await this.begin(false, changes).catch((error: Error) => {
+        if (!changes.length || (error instanceof EngineError && error.ended)) throw error;
+        this.listener.onTrouble(error.message); // the model is not the one that they were made in
+        return this.begin(false);
+      });
     });
   }
 

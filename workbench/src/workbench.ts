@@ -20,7 +20,7 @@ import { lasting } from "./memory";
 import { showMessages } from "./messages";
 import { ModelMenu } from "./models";
 import { speak } from "./russian";
-import { Model, Warning } from "./session";
+import { Change, Model, Warning } from "./session";
 import { listenToSplitter } from "./splitter";
 import { firstGiven, folderOf, GALLERY_FOLDER, shownPath, Store } from "./store";
 import { Tables } from "./tables";
@@ -120,9 +120,9 @@ export class Workbench extends Desk {
         this.session.until = shared.until;
         await this.showModel(this.store.placeOfLinked(shared), shared.text, "", true, () => {
           Object.assign(this.session.set, shared.set);
+          return shared.changes;
         });
         this.keepFresh();
-        if (shared.changes.length) await this.session.replay(shared.changes);
         return;
       }
     } catch (error) {
@@ -148,11 +148,10 @@ export class Workbench extends Desk {
     await this.showModel(path, restored ? draft : opened.text, opened.version, false, view ? () => this.restore(view) : undefined);
     if (turn !== this.opening - 1) return;
     this.model.differsFrom(opened.text);
-    if (Array.isArray(view?.changes) && view.changes.length) await this.session.replay(view.changes);
     if (restored) this.toast(say("Unsaved work was restored."));
   }
 
-  private async showModel(path: string, text: string, version: string | null, keep: boolean, before?: () => void): Promise<void> {
+  private async showModel(path: string, text: string, version: string | null, keep: boolean, before?: () => Change[]): Promise<void> {
     const turn = ++this.opening;
     const files = this.store.beside(path);
     await this.session.hand(files).catch(() => undefined);
@@ -174,16 +173,18 @@ export class Workbench extends Desk {
     this.model.showName();
     this.session.set = keep ? this.session.set : {};
     if (!keep) this.session.until = null;
-    before?.();
+    const changes = before?.() ?? [];
     this.requested = { path, text };
-    await this.session.open(path, text, files, true, this.wanted?.kept);
+    await this.session.open(path, text, files, true, this.wanted?.kept, changes);
   }
 
-  private restore(view: View): void {
+  /** What belongs to the model that is opened; the changes of its run. */
+  private restore(view: View): Change[] {
     this.session.set = { ...view.set };
     this.session.until = view.until;
     this.wanted = view;
     this.remembered = view.charts;
+    return Array.isArray(view.changes) ? view.changes : [];
   }
 
   // ---- what the session tells --------------------------------------------------------------------
