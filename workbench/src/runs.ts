@@ -93,7 +93,7 @@ export class Runs implements Panel {
     line.append(stroke);
     const head = make("div", {},
       make("button", { class: "mini", title: say("remove"), "aria-label": `${say("remove")} ${index + 1}`, click: () => this.host.dropRun(kept) }, "×"));
-    head.append(line, describeRun(kept), make("small", {}, ` · ${count(kept.events.length - 1, "event")} `),
+    head.append(line, describeRun(kept), make("small", {}, ` · ${count(kept.eventCount, "event")} `),
       make("button", { class: "mini", click: () => this.host.useRun(kept) }, say("Use these values")));
     return make("li", {}, head, this.compare(kept));
   }

@@ -147,6 +147,11 @@ export class Run {
     return this.state === "running";
   }
 
+  /** Number of events: those of one instant that follow from each other count once. */
+  get eventCount(): number {
+    return this.events.filter((e) => e.n === 0 && e.kind !== "initial").length;
+  }
+
   story(event: EventRecord): string {
     return this.stories.get(timeKey(event.t)) ?? "";
   }

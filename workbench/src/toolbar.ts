@@ -112,8 +112,7 @@ export class Toolbar {
 
   tellRun(run: Run): void {
     const state = run.unfinished && run.live && !this.session.isPlaying ? "paused" : run.state;
-    const seen = run.events.filter((e) => e.n === 0 && e.kind !== "initial").length;
-    const parts = [say(state), count(seen, "event")]; // the time stands beside it
+    const parts = [say(state), count(run.eventCount, "event")]; // the time stands beside it
     if (run.warnings.length) parts.push(count(run.warnings.length, "warning"));
     if (!run.unfinished && !run.live) parts.push(`${run.wall < 10 ? run.wall.toFixed(1) : Math.round(run.wall)} ms`);
     const why = /error\[\w+\]: (.*)/.exec(run.failure?.text ?? ""); // its first sentence; all of it stands beside the events
