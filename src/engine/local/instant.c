@@ -182,7 +182,7 @@ bool local_sees_change(EngSim* sim, uint32_t env) {
 }
 
 /// The automaton is about to leave its state.
-static bool note_move(EngSim* sim, uint32_t automaton) {
+static bool note_leaving(EngSim* sim, uint32_t automaton) {
   LocalInstant* now = &sim->local->now;
   uint32_t from = sim->state[automaton];
   const ModelState* left = &sim->model->automata[automaton].states[from];
@@ -200,7 +200,7 @@ static bool note_move(EngSim* sim, uint32_t automaton) {
 }
 
 bool local_note_flip(EngSim* sim, uint32_t automaton) {
-  return !eng_chatter_is_suspect(sim, automaton) && note_move(sim, automaton);
+  return !eng_chatter_is_suspect(sim, automaton) && note_leaving(sim, automaton);
 }
 
 bool local_note_firing(EngSim* sim, uint32_t transition) {
@@ -208,7 +208,7 @@ bool local_note_firing(EngSim* sim, uint32_t transition) {
   if (!now->apart) return true;
   if (now->fired_count == LOCAL_ROUNDS || eng_zeno_is_suspect(sim, transition)) return false;
   now->fired[now->fired_count++] = transition;
-  return note_move(sim, sim->model->transitions[transition].automaton);
+  return note_leaving(sim, sim->model->transitions[transition].automaton);
 }
 
 // ---- begin and end ------------------------------------------------------------------------------
