@@ -145,12 +145,15 @@ static const char* variability(const FmuVariable* v, FmuKind kind) {
 }
 
 static bool has_start(const FmuVariable* v) {
-  return v->role == FMU_INPUT || v->role == FMU_PARAMETER || v->role == FMU_SHAPE;
+  return v->role == FMU_INPUT || v->role == FMU_PARAMETER || v->role == FMU_SHAPE ||
+         v->initial != FMU_CALCULATED;
 }
 
-static bool is_calculated(const FmuVariable* v) {
-  return v->role == FMU_OUTPUT || v->role == FMU_STATE || v->role == FMU_RATE ||
-         v->role == FMU_HIDDEN || v->role == FMU_INDICATOR || v->role == FMU_FOLLOWING;
+static void put_initial(Text* text, const FmuVariable* v) {
+  static const char* const words[] = {"calculated", "approx", "exact"};
+  bool constant = v->role == FMU_PARAMETER || v->role == FMU_SHAPE;
+  if (v->role == FMU_TIME || v->role == FMU_INPUT) return;
+  put(text, " initial=\"%s\"", words[constant ? FMU_EXACT : v->initial]);
 }
 
 static void put_variable(Text* text, const FmuVariable* v, uint32_t reference, FmuKind kind,
@@ -160,8 +163,7 @@ static void put_variable(Text* text, const FmuVariable* v, uint32_t reference, F
   put_attribute(text, "name", v->name);
   put(text, " valueReference=\"%u\" causality=\"%s\" variability=\"%s\"", reference, causality(v),
       variability(v, kind));
-  if (is_calculated(v)) put(text, " initial=\"calculated\"");
-  if (v->role == FMU_PARAMETER || v->role == FMU_SHAPE) put(text, " initial=\"exact\"");
+  put_initial(text, v);
   if (version == 2) put(text, "><%s", type);
   if (v->role == FMU_STATE) put_attribute(text, "declaredType", v->name);
   if (v->unit[0]) put_attribute(text, "unit", v->unit);
@@ -193,6 +195,7 @@ static bool is_indicator(const FmuVariables* variables, uint32_t i) {
 
 static bool is_initial_unknown(const FmuVariables* variables, uint32_t i) {
   FmuRole role = variables->items[i].role;
+  if (variables->items[i].initial == FMU_EXACT) return false;
   return is_output(variables, i) || is_rate(variables, i) || role == FMU_HIDDEN ||
          role == FMU_FOLLOWING;
 }

@@ -194,7 +194,14 @@ static bool fail_run(Instance* instance, SltStatus status) {
   return instance_fail(instance, "%s", slt_status_text(status));
 }
 
-/// A run with the constants that were given, not started.
+/// Tell a run that has not started what the importer has given. Initial values that read an input
+/// read what it was given.
+static SltStatus give(Instance* instance, const FmuVariable* v, double value) {
+  return v->role == FMU_PARAMETER ? slt_sim_set_constant(instance->sim, v->name, value)
+                                  : slt_sim_set_initial(instance->sim, fmu_model_name(v), value);
+}
+
+/// A run with the values that were given, not started.
 static bool make_sim(Instance* instance) {
   SltSimOptions options = slt_sim_options();
   if (!isnan(instance->start)) options.t_start = instance->start;
@@ -205,9 +212,7 @@ static bool make_sim(Instance* instance) {
   if (status < 0) return instance_fail(instance, "no run: %s", slt_status_text(status));
   for (uint32_t i = 0; i < instance->variables.count; i++) {
     const FmuVariable* v = &instance->variables.items[i];
-    if (v->role != FMU_PARAMETER || !instance->has_given[i]) continue;
-    status = slt_sim_set_constant(instance->sim, v->name, instance->given[i]);
-    if (status < 0)
+    if (instance->has_given[i] && give(instance, v, instance->given[i]) < 0)
       return instance_fail(instance, "%s cannot be %.17g", v->name, instance->given[i]);
   }
   return true;
@@ -227,15 +232,6 @@ bool instance_start(Instance* instance) {
   SltStatus status = slt_sim_start(instance->sim);
   if (status < 0) return fail_run(instance, status);
   instance->phase = status == SLT_END ? PHASE_STOPPED : PHASE_RUNNING;
-  bool any = false;
-  for (uint32_t i = 0; i < instance->variables.count && status != SLT_END; i++) {
-    const FmuVariable* v = &instance->variables.items[i];
-    if (v->role != FMU_INPUT || !instance->has_given[i]) continue;
-    status = slt_sim_set(instance->sim, v->quantity, instance->given[i]);
-    if (status < 0) return fail_run(instance, status);
-    any = true;
-  }
-  if (any && !settle(instance)) return false;
   return !instance->exchange || instance_exchange_begin(instance);
 }
 
@@ -302,12 +298,16 @@ bool instance_get(Instance* instance, const uint32_t* references, size_t count, 
 bool instance_set(Instance* instance, uint32_t reference, double value) {
   const FmuVariable* v = variable_at(instance, reference);
   if (!v) return false;
-  if (v->role != FMU_INPUT && v->role != FMU_PARAMETER) {
+  bool early = instance->phase == PHASE_CREATED || instance->initializing;
+  if (v->initial != FMU_CALCULATED && !early) {
+    return instance_fail(instance, "the initial value of %s is fixed after initialization",
+                         v->name);
+  }
+  if (v->role != FMU_INPUT && v->role != FMU_PARAMETER && v->initial == FMU_CALCULATED) {
     return instance_fail(instance, "%s is neither an input nor a parameter%s", v->name,
                          v->role == FMU_FOLLOWING ? ": other constants determine it" : "");
   }
   if (!isfinite(value)) return instance_fail(instance, "%s must be finite", v->name);
-  bool early = instance->phase == PHASE_CREATED || instance->initializing;
   if (v->role == FMU_PARAMETER && !early && !v->tunable) {
     return instance_fail(instance, "the parameter %s is fixed after initialization", v->name);
   }

@@ -8,6 +8,7 @@
 
 #define STEPS_FOLLOWED 2000  // of a run that shows which modes there are
 #define END            10.0  // of a run whose model has no experiment
+#define STATE_OF       "state of "
 
 static char* copy_text(const char* text) {
   size_t size = strlen(text) + 1;
@@ -94,12 +95,49 @@ static uint32_t add_hidden(FmuVariables* variables, SltQuantity quantity, uint32
   FmuVariable* hidden = add_local(variables, FMU_HIDDEN, quantity, size);
   if (!hidden) return 0;
   const FmuVariable* shown = &variables->items[of];
-  int used = of ? snprintf(hidden->name, size, "state of %s", shown->name)
-                : snprintf(hidden->name, size, "state of number %u", quantity.index);
+  int used = of ? snprintf(hidden->name, size, STATE_OF "%s", shown->name)
+                : snprintf(hidden->name, size, STATE_OF "number %u", quantity.index);
   memset(hidden->name + used, '\'', quantity.order);
   hidden->name[(uint32_t)used + quantity.order] = '\0';
   if (of && !quantity.order) hidden->start = shown->start;
   return variables->count - 1;
+}
+
+const char* fmu_model_name(const FmuVariable* variable) {
+  return variable->name + (variable->role == FMU_HIDDEN ? sizeof STATE_OF - 1 : 0);
+}
+
+static int by_quantity(const void* a, const void* b) {
+  SltQuantity x = (*(FmuVariable* const*)a)->quantity;
+  SltQuantity y = (*(FmuVariable* const*)b)->quantity;
+  return x.index != y.index ? (x.index > y.index) - (x.index < y.index)
+                            : (x.order > y.order) - (x.order < y.order);
+}
+
+/// Numbers that the model gives as initial values are start values of the FMU. A state beside a
+/// variable is left to that one.
+static SltStatus take_initial_values(FmuVariables* variables, SltSim* sim) {
+  FmuVariable** sorted = calloc(variables->count, sizeof *sorted);
+  size_t count = 0;
+  if (!sorted) return SLT_ERR_NOMEM;
+  for (uint32_t i = 1; i < variables->count; i++) {
+    FmuVariable* v = &variables->items[i];
+    bool shown = v->role == FMU_OUTPUT && v->quantity.kind == SLT_KIND_VARIABLE;
+    bool moves = v->role == FMU_RATE || (v->role == FMU_HIDDEN && v->quantity.order > 0);
+    if (shown || moves) sorted[count++] = v;
+  }
+  qsort((void*)sorted, count, sizeof *sorted, by_quantity);
+  SltInitial initial;
+  for (uint32_t i = 0; slt_sim_initial(sim, i, &initial); i++) {
+    FmuVariable* key = &(FmuVariable){.quantity = initial.quantity};
+    FmuVariable** found = bsearch((void*)&key, (void*)sorted, count, sizeof *sorted, by_quantity);
+    if (!found || !isfinite(initial.value)) continue;
+    bool kept = slt_sim_get(sim, initial.quantity) == initial.value;
+    (*found)->start = initial.value;
+    (*found)->initial = kept && !initial.guess ? FMU_EXACT : FMU_APPROX;
+  }
+  free((void*)sorted);
+  return SLT_OK;
 }
 
 /// Orders of the derivatives of variables that are integrated, in the modes looked at.
@@ -268,6 +306,7 @@ static SltStatus try_run(FmuVariables* variables, const SltModel* model, char** 
   double end = isnan(variables->end) ? END : variables->end;
   if (status >= 0) status = follow_modes(&orders, model, end);
   if (status >= 0) status = list_states(variables, &orders);
+  if (status >= 0) status = take_initial_values(variables, sim);
   orders_free(&orders);
   if (status >= 0) {
     SltStatus possible =

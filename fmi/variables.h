@@ -20,6 +20,13 @@ typedef enum FmuRole {
   FMU_INDICATOR   // an event indicator
 } FmuRole;
 
+/// Whether an importer may give a variable its initial value.
+typedef enum FmuInitial {
+  FMU_CALCULATED,  // no: it follows from others
+  FMU_APPROX,      // the model makes another value of it at the start
+  FMU_EXACT
+} FmuInitial;
+
 typedef struct FmuVariable {
   FmuRole role;
   SltQuantity quantity;
@@ -28,8 +35,9 @@ typedef struct FmuVariable {
   bool discrete;     // changes at events only
   bool tunable;      // a parameter that may be changed during a run
   uint32_t states;
-  uint32_t rate;     // reference of the derivative of a continuous state; 0: it is none
-  uint32_t rate_of;  // of a derivative: reference of what it is the derivative of
+  uint32_t rate;       // reference of the derivative of a continuous state; 0: it is none
+  uint32_t rate_of;    // of a derivative: reference of what it is the derivative of
+  FmuInitial initial;  // of what is neither a constant nor an input
   double start;
 } FmuVariable;
 
@@ -51,6 +59,9 @@ typedef struct FmuVariables {
 /// `problem` receives why there is none, free() it.
 bool fmu_variables_init(FmuVariables* variables, const SltModel* model, char** problem);
 void fmu_variables_free(FmuVariables* variables);
+
+/// The name that the model has for a variable or one of its derivatives.
+const char* fmu_model_name(const FmuVariable* variable);
 
 /// Text that identifies model and version: 32 digits and a NUL.
 void fmu_token(const char* text, size_t length, uint32_t version, char token[33]);

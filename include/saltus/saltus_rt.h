@@ -341,6 +341,19 @@ SLT_API const char* slt_model_state_name(const SltModel* model, SltQuantity quan
 /// @return SLT_OK or SLT_ERR_NOT_FOUND.
 SLT_API SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out);
 
+/// An initial value that the model gives as a number, or what was set in its place.
+typedef struct SltInitial {
+  SltQuantity quantity;  ///< a variable or derivative
+  double value;          ///< the initial instant may have made another one of it. NaN: it follows
+                         ///< from what can be set itself (constants, other variables, the time of
+                         ///< the start), or it is drawn
+  bool guess;            ///< the search for consistent values begins there
+} SltInitial;
+
+/// The initial values that a model gives, of a run that has started.
+/// @return false where there is no `index`-th one.
+SLT_API bool slt_sim_initial(const SltSim* sim, uint32_t index, SltInitial* out);
+
 /// Present value. For SLT_KIND_MODE the number of the state. NaN when the quantity is undetermined
 /// in the present mode (slt_sim_is_determined() tells).
 SLT_API double slt_sim_get(SltSim* sim, SltQuantity quantity);

@@ -262,6 +262,40 @@ SltStatus slt_sim_set_initial(SltSim* sim, const char* name, double value) {
   return eng_set_initial(sim->engine, quantity.index, quantity.order, value);
 }
 
+/// Whether a value follows from nothing but the text of the model: numbers, and constants that are
+/// fixed when it is compiled.
+static bool is_number(const Model* model, const ModelTerm* term) {
+  const ModelProgram* program = &term->shape->program;
+  bool timed = program->outputs[0] == 0;  // the time is in register 0
+  for (uint32_t k = 0; k < program->code_count; k++) {
+    const ModelInstr* instr = &program->code[k];
+    uint32_t operands = model_op_operands(instr->op);
+    timed = timed || (operands > 0 && instr->a == 0) || (operands > 1 && instr->b == 0);
+    if (instr->op >= MODEL_OP_TABLE) return false;
+  }
+  if (timed) return false;
+  for (uint32_t k = 0; k < program->input_count; k++) {
+    uint32_t env = model_term_input(term, k);
+    bool fixed = env == MODEL_NONE;
+    for (uint32_t p = 0; p < model->param_count && !fixed; p++)
+      fixed = model->params[p].structural && model->params[p].env == env;
+    if (!fixed) return false;
+  }
+  return true;
+}
+
+bool slt_sim_initial(const SltSim* sim, uint32_t index, SltInitial* out) {
+  if (!sim || !out || !eng_is_started(sim->engine)) return false;
+  if (index >= sim->model->start_count) return false;
+  const ModelStart* start = &sim->model->starts[index];
+  bool number = is_number(sim->model, &start->value);
+  SltKind kind = start->order ? SLT_KIND_DERIVATIVE : SLT_KIND_VARIABLE;
+  *out = (SltInitial){.quantity = {kind, start->var, start->order},
+                      .value = number ? eng_start_value(sim->engine, start) : (double)NAN,
+                      .guess = !start->fixed};
+  return true;
+}
+
 static bool quantity_valid(const SltSim* sim, SltQuantity q) {
   switch (q.kind) {
   case SLT_KIND_VARIABLE:

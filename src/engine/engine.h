@@ -57,6 +57,7 @@ SltStatus eng_set_param(EngSim* sim, uint32_t param, double value);
 /// Another initial value for a variable or one of its derivatives, before the start.
 /// SLT_ERR_NOT_FOUND where the model gives none.
 SltStatus eng_set_initial(EngSim* sim, uint32_t var, uint32_t order, double value);
+double eng_start_value(EngSim* sim, const ModelStart* start);
 SltStatus eng_start(EngSim* sim);
 bool eng_is_started(const EngSim* sim);
 

@@ -406,6 +406,68 @@ def test_parameters_that_cannot_change(folder):
         one.free()
 
 
+def test_initial_values(folder):
+    """Numbers that the model gives as initial values can be given from outside, and then it is the model with those numbers."""
+    text = """const g = 9.81, h0 = 2;
+    y'' = -g; y(t0) = 10; y'(t0) = -1/2; n(t0) = 0; u(t0) = 1;
+    a' = -a + u; a(t0) = h0; b' = 1; b(t0) = 2*u; c' = 0; c(t0) = 0; r' = 0; r(t0) = uniform(1, 2); s' = 1; s(t0) = time;
+    q^3 + q = 2 + a; q(t0) ~= 1;
+    automaton m { state bounce [y < 0] { set y' = -0.8*pre(y'); set n = pre(n) + 1; } from init, bounce; }
+    automaton k { state moved [c <= 0] { set c = 7; } from init; }
+    experiment { end = 4; every = 0.25; }"""
+    changed = text
+    for old, new in (("y(t0) = 10", "y(t0) = 5"), ("y'(t0) = -1/2", "y'(t0) = 1"), ("n(t0) = 0", "n(t0) = 3"), ("u(t0) = 1", "u(t0) = 4"),
+                     ("c(t0) = 0", "c(t0) = 0.5")):
+        assert old in changed
+        changed = changed.replace(old, new)
+    Path(folder, "changed.lisma").write_text(changed)
+    direct = list(csv.DictReader(io.StringIO(saltus("run", "changed.lisma", "-o", "-", "--event-rows", "none", cwd=folder).stdout)))
+    given = {"y": 5.0, "y'": 1.0, "n": 3.0, "u": 4.0, "c": 0.5}
+    for version in (2, 3):
+        fmu = export(folder, text, version, "--kind", "both")
+        kinds = {n: (v.get("initial"), (v[0] if version == 2 else v).get("start")) for n, v in fmu.variables.items()}
+        wanted = {"y": ("exact", "10"), "y'": ("exact", "-0.5"), "n": ("exact", "0"), "c": ("approx", "0"), "q": ("approx", "1"),
+                  "u": (None, "1")}
+        wanted.update((name, ("calculated", None)) for name in ("a", "b", "r", "s", "y''", "a'"))
+        for name, kind in wanted.items():
+            check(kinds[name] == kind, version, name, kinds[name])
+        structure = fmu.root.find("ModelStructure")
+        unknowns = [int(e.get("index")) - 1 for e in structure.find("InitialUnknowns")] if version == 2 else \
+            [int(e.get("valueReference")) for e in structure.findall("InitialUnknown")]
+        names = {reference: name for name, reference in fmu.references.items()}
+        unknowns = {names[u] for u in unknowns}
+        check(not unknowns & {"y", "y'", "n", "u"} and unknowns >= {"a", "b", "c", "q", "y''"}, version, unknowns)
+        for early in (True, False):  # before initialization mode, or within, where other values were already computed
+            one = Instance(fmu)
+            if early:
+                check(one.initialize(**given) == 0, one.messages)
+            else:
+                if version == 2:
+                    one.call("SetupExperiment", 0, c.c_double(0), c.c_double(0), 0, c.c_double(0))
+                    one.call("EnterInitializationMode")
+                else:
+                    one.call("EnterInitializationMode", c.c_bool(False), c.c_double(0), c.c_double(0), c.c_bool(False), c.c_double(0))
+                check(one.get("y") == 10 and one.get("b") == 2, "in initialization mode")
+                check(all(one.set(name, value) == 0 for name, value in given.items()), one.messages)
+                check(one.get("y") == 5 and one.get("b") == 8, "again in initialization mode")
+                check(one.call("ExitInitializationMode") == 0, one.messages)
+            check(one.set("y", 1.0) != 0 and b"fixed after initialization" in one.messages[-1], one.messages)
+            check(one.set("a", 1.0) != 0, "what follows from a constant")
+            for row in direct:
+                t = float(row["time"])
+                check(t == 0 or one.step(t - 0.25, 0.25)[0] == 0, one.messages)
+                for name in "ynabcrsq":
+                    check(one.get(name) == float(row[name]), version, early, t, name, one.get(name), row[name])
+            check(one.call("Reset") == 0 and one.initialize() == 0 and one.get("y") == 10, "reset")
+            one.free()
+        words = [w for name, value in given.items() for w in ("--set", f"{name}={value}")]
+        for kind, bound in (("cs", 0.0), ("me", 1e-5)):
+            run = saltus("run", f"model{version}{version}.fmu", "--interface", kind, *words, "-o", "-", cwd=folder)
+            last = list(csv.DictReader(io.StringIO(run.stdout)))[-1]
+            for name in "ynabcrsq":
+                check(abs(float(last[name]) - float(direct[-1][name])) <= bound, version, kind, name, last[name], direct[-1][name])
+
+
 def test_times(folder):
     """Steps that are added up end beside the grid by rounding: nobody falls behind."""
     for version in (2, 3):

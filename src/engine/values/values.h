@@ -100,7 +100,6 @@ SltStatus eng_change_param(EngSim* sim, uint32_t param, double value);
 /// The initial values alone, once more. Where the equations have been `solved` since, what reads a
 /// variable with a guess reads what it has become.
 SltStatus eng_start_values(EngSim* sim, bool solved);
-double eng_start_value(EngSim* sim, const ModelStart* start);
 /// Fetch the compiled equations of sim->state, make room, bind, gather states, evaluate.
 SltStatus eng_enter_mode(EngSim* sim);
 /// Place of the state whose value is farthest from standing still, as tolerances see it.
