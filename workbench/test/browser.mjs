@@ -366,6 +366,26 @@ const tests = {
     bench.problems.length = 0; // the browser notes what was refused
   },
 
+  async changes_of_a_long_run_come_back_as_one_state(bench) {
+    const { page } = bench;
+    await bench.write("const a = 1;\nx' = a*v; x(t0) = 1;  v' = -x; v(t0) = 0;\nstate up [x > 0] {} from init, down;\nstate down [x < 0] {} from up;\nexperiment { end = 40000; rtol = 1e-9; }\n");
+    await bench.until((look) => look.t === 40000 && look.state === "done");
+    await page.click("#live");
+    await bench.until((look) => look.playing && look.t > 0.05);
+    await page.click("#live");
+    await bench.until((look) => !look.playing);
+    await bench.slide("a", 0.25);
+    await bench.until((look) => look.changes.length === 1);
+    await page.waitForTimeout(500);
+    await page.reload();
+    await bench.until((look) => look.state === "done" && look.changes.length === 1);
+    await page.waitForTimeout(500);
+    await page.locator(".chart canvas >> nth=0").focus();
+    await page.keyboard.press("Control+z");
+    await page.waitForTimeout(500);
+    assert.equal((await bench.look()).changes.length, 1, "nothing was done since, so nothing is taken back");
+  },
+
   async a_sweep_keeps_the_settings_it_began_with(bench) {
     const { page } = bench;
     await bench.write("const a = 1, b = 1;\nx' = a*b; x(t0) = 0;\nexperiment { end = 1; }\n");
