@@ -272,8 +272,10 @@ static bool get_one(Instance* instance, uint32_t reference, bool* known, double*
   if (instance->moved && !instance_move(instance)) return false;
   if (v->role == FMU_INDICATOR) return indicator_value(instance, reference, known, value);
   // what stands for a state that the mode computes is at rest
+  SltQuantity state = instance_state(instance, v);
   bool rests = (v->role == FMU_HIDDEN || v->role == FMU_RATE) &&
-               slt_sim_exchange_computes(instance->sim, instance_state(instance, v));
+               (instance->before ? slt_sim_exchange_computed(instance->sim, state)
+                                 : slt_sim_exchange_computes(instance->sim, state));
   if (v->role == FMU_TIME) {
     *value = slt_sim_time(instance->sim);
   } else if (rests) {

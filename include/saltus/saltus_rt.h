@@ -411,6 +411,8 @@ SLT_API SltStatus slt_sim_exchange_rates(SltSim* sim, double* rates);
 /// Whether the equations of the present mode compute a state of the caller: until a mode integrates
 /// it again, the caller's value for it has no say.
 SLT_API bool slt_sim_exchange_computes(const SltSim* sim, SltQuantity state);
+/// The same of the mode before the last instant, as slt_sim_get_before() reads it.
+SLT_API bool slt_sim_exchange_computed(const SltSim* sim, SltQuantity state);
 /// Give an input another value without an event: one that changes continuously.
 /// @return SLT_OK, SLT_ERR_ARGUMENT (computed by the model).
 SLT_API SltStatus slt_sim_exchange_input(SltSim* sim, SltQuantity input, double value);

@@ -114,11 +114,20 @@ SltStatus slt_sim_exchange_rates(SltSim* sim, double* rates) {
   return SLT_OK;
 }
 
-bool slt_sim_exchange_computes(const SltSim* sim, SltQuantity state) {
+static bool computes(const SltSim* sim, SltQuantity state, bool before) {
   if (!sim || !eng_is_started(sim->engine) || !is_state(sim, state)) return false;
-  const ModelVarMode* var = &eng_mode(sim->engine)->vars[state.index];
+  const ModelMode* mode = before ? eng_mode_before(sim->engine) : eng_mode(sim->engine);
+  const ModelVarMode* var = &mode->vars[state.index];
   return var->role == MODEL_ROLE_ALGEBRAIC ||
          (var->role == MODEL_ROLE_STATE && state.order >= var->state_order);
+}
+
+bool slt_sim_exchange_computes(const SltSim* sim, SltQuantity state) {
+  return computes(sim, state, false);
+}
+
+bool slt_sim_exchange_computed(const SltSim* sim, SltQuantity state) {
+  return computes(sim, state, true);
 }
 
 SltStatus slt_sim_exchange_input(SltSim* sim, SltQuantity input, double value) {

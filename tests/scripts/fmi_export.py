@@ -468,6 +468,14 @@ def test_initial_values(folder):
                 check(abs(float(last[name]) - float(direct[-1][name])) <= bound, version, kind, name, last[name], direct[-1][name])
 
 
+def test_values_before_events(folder):
+    """Values before an event are those of the mode before it, also of states that only one of the two modes integrates."""
+    out = Path(folder, "ball.fmu")
+    saltus("export", MODELS / "contact_ball.lisma", "-o", out)
+    run = saltus("check", out, good=False)
+    check(run.returncode == 0 and "nothing found" in run.stdout, run.stdout)
+
+
 def test_times(folder):
     """Steps that are added up end beside the grid by rounding: nobody falls behind."""
     for version in (2, 3):
