@@ -87,8 +87,9 @@ static SltStatus carry_out(Stepper* s, double* next) {
   SltStatus status = slt_sim_exchange_event(s->sim, next, &restarts);
   if (status < 0) return status;
   for (uint32_t i = 0; i < s->state_count; i++) {
-    if (!slt_sim_exchange_computes(s->sim, s->states[i]))
-      s->x[i] = slt_sim_get(s->sim, s->states[i]);
+    if (slt_sim_exchange_computes(s->sim, s->states[i])) continue;
+    s->x[i] = slt_sim_get(s->sim, s->states[i]);
+    if (slt_sim_exchange_computed(s->sim, s->states[i])) puts("a state is integrated again");
   }
   printf("%7.4f  T = %.3f, %s%s\n", s->t, s->x[0], slt_sim_automaton_state(s->sim, 0),
          restarts ? ", the integrator begins anew" : "");
