@@ -157,12 +157,13 @@ static void judge(const Sens* s, const Limit sides[2], const Limit* central,
 /// whatever events lead to it: where a bouncing body comes to rest.
 static SltStatus judge_flat(Sens* s, uint32_t measure, SltDerivative* out) {
   double flat = SENS_FLAT * measure_size(s, measure);
-  double near = s->options->reach * s->scale * base_pow(0.25, SENS_SEARCH / 2);
+  double near = s->options->reach * s->scale * base_pow(0.5, SENS_SEARCH);
+  double h = near;
   for (uint32_t k = 0; k < SENS_SEARCH; k++) {
     Probe* probe = NULL;
     int side = k % 2 ? 1 : 0;
-    double h = near * base_pow(0.25, k / 2);
     SLT_TRY(sens_probe(s, h, side, &probe));
+    if (side == 1) h *= 0.25;
     double change = probe->values[side][measure] - s->nominal.values[0][measure];
     if (probe->status[side] < 0 || !(fabs(change) <= flat)) return SLT_OK;
   }

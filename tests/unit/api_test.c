@@ -699,7 +699,8 @@ TEST(cancelling_within_an_instant) {
     SltQuantity k;
     SltQuantity mode;
     uint32_t left = rounds;
-    CHECK(slt_sim_find(sim, "k", &k) == SLT_OK && slt_sim_find(sim, "main.state", &mode) == SLT_OK, "");
+    CHECK(slt_sim_find(sim, "k", &k) == SLT_OK && slt_sim_find(sim, "main.state", &mode) == SLT_OK,
+          "");
     CHECK(slt_sim_start(sim) == SLT_OK, "start");
     slt_sim_on_round(sim, cancel_after, &left);
     CHECK(slt_sim_advance(sim, 2.0, NULL) == SLT_ERR_CANCELLED, "cancelled");

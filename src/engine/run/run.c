@@ -245,9 +245,10 @@ static bool is_plain_step(const EngSim* sim, bool along) {
   const EngCore* core = &sim->core;
   if (core->segment.event || core->segment.due || core->contact.active) return false;
   if (sim->detect.has_auxiliary || along != (core->slide.count > 0)) return false;
-  if (along)
-    return core->slide.mixed && core->slide.by_value &&
-           (!sim->report.to.on_warning || sim->values.warned);
+  if (along) {
+    bool unobserved = !sim->report.to.on_warning || sim->values.warned;
+    return core->slide.mixed && core->slide.by_value && unobserved;
+  }
   return core->mode->implicit ? core->mode->implicit->lean : sim->programs.only_states;
 }
 
