@@ -3,6 +3,7 @@
 """Events with manners: `after` against a model of its own, priorities, choice by lot, random initial values,
 infinite constants; files from other folders; the tree of parts."""
 import json
+import math
 import os
 import random
 import sys
@@ -195,6 +196,37 @@ class Manners(unittest.TestCase):
         base = "x(t0) = 0; at 1 { set x = random(); }"
         with_start = self.last("k(t0) = random(); y = k;" + base, "--until", "2", "--seed", "7")
         self.assertEqual(self.last(base, "--until", "2", "--seed", "7")["x"], with_start["x"])
+
+    def test_edges_of_signals_in_pieces(self):
+        """A self loop fires where its guard becomes true, however many switches and pieces move for one value."""
+        self.write("u,y\n-0.5,0.2\n0,-0.1\n0.4,0.7\n0.6,0.3\n", "pieces.csv")
+
+        def table(u):
+            u -= 1.1 * math.floor((u + 0.5) / 1.1)
+            return -0.1 - 0.6 * u if u < 0 else -0.1 + 2 * u if u < 0.4 else 0.7 - 2 * (u - 0.4)
+
+        def chain(u):
+            return 2 if u > 0.9 else 1 if u > 0.3 else -1 if u < -0.3 else 0
+
+        signals = [("s = mod(2*time, 1.5);", lambda t: 2 * t % 1.5),
+                   ("s = rem(3*x, 1);", lambda t: math.fmod(3 * math.cos(t), 1)),
+                   ("s = round(1.7*x);", lambda t: math.floor(1.7 * math.cos(t) + 0.5)),
+                   ("s = floor(2.5*x) + ceil(1.3*x);",
+                    lambda t: math.floor(2.5 * math.cos(t)) + math.ceil(1.3 * math.cos(t))),
+                   ('data d = "pieces.csv"; s = table(d, x, periodic);', lambda t: table(math.cos(t))),
+                   ("if (x > 0.9) { s = 2; } else if (x > 0.3) { s = 1; } else if (x < -0.3) { s = -1; } else { s = 0; }",
+                    lambda t: chain(math.cos(t))),
+                   ("s = if(x > 0.9, 2, if(x > 0.3, 1, if(x < -0.3, -1, 0)));", lambda t: chain(math.cos(t)))]
+        times = [k * 7.3 / 50000 for k in range(1, 50001)]
+        for text, signal in signals:
+            for level in (-0.63, -0.07, 0.13, 0.47, 0.83):
+                holds = [signal(t) > level for t in times]
+                edges = [t for before, now, t in zip(holds, holds[1:], times[1:]) if now and not before]
+                row = self.last("x' = v; v' = -x; x(t0) = 1; v(t0) = 0; n(t0) = 0; w(t0) = 0;" + text +
+                                "state up [s > %g] { set n = n + 1, w = w + time; } from init, up;" % level,
+                                "--until", "7.3", "--rtol", "1e-9")
+                self.assertEqual(float(row["n"]), len(edges) + holds[0], (text, level))
+                self.assertAlmostEqual(float(row["w"]), sum(edges), delta=2e-4 * (1 + len(edges)), msg=(text, level))
 
     def test_infinite_constants(self):
         row = self.last("const top = inf, low = -top; y' = 1; z = min(y, top); w = max(z, low); s = if(y < top, 1, 2);"

@@ -139,31 +139,22 @@ static bool reads_impulse(EngSim* sim, const ModelGuard* guard) {
   return false;
 }
 
-/// Switches follow the candidate. `enabled`: some other automaton could do something.
-static uint32_t flip_switches(EngSim* sim, uint32_t iteration, bool* enabled) {
+/// Switches follow the candidate.
+static uint32_t flip_switches(EngSim* sim, uint32_t iteration) {
   uint32_t fired = 0;
   EngList automata = eng_instant_automata(sim);
   for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
-    if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
-    if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) {
-      *enabled = *enabled || eng_first_enabled(sim, a) != MODEL_NONE;
-    } else if (eng_switch_flips(sim, a)) {
-      eng_fire_switch(sim, a, iteration);
-      fired++;
-    }
+    if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH || eng_is_barred(sim, a)) continue;
+    if (!eng_automaton_active(sim, a) || !eng_switch_flips(sim, a)) continue;
+    eng_fire_switch(sim, a, iteration);
+    fired++;
   }
   return fired;
 }
 
-/// So do the pieces of floor() and of tables, once no switch wants to: guards, and pieces of what
-/// is computed from others, are asked for values that are what they say. `quiet`: nothing is
-/// enabled at all.
-static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
-  bool enabled = false;
-  *fired = flip_switches(sim, iteration, &enabled);
-  *quiet = *fired == 0 && !enabled;
-  if (*fired > 0 || !enabled) return events_assign(sim);
+/// So do the pieces of floor() and of tables.
+static SltStatus move_pieces(EngSim* sim, uint32_t iteration, uint32_t* fired) {
   EngList automata = eng_instant_automata(sim);
   for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
@@ -173,6 +164,25 @@ static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fire
     SLT_TRY(eng_fire_transition(sim, transition, iteration));
     ++*fired;
   }
+  return SLT_OK;
+}
+
+static bool others_enabled(EngSim* sim) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH || eng_is_barred(sim, a)) continue;
+    if (eng_automaton_active(sim, a) && eng_first_enabled(sim, a) != MODEL_NONE) return true;
+  }
+  return false;
+}
+
+/// Switches, then pieces, and only then guards are asked: for values that are what they say. What a
+/// guard is while they still move is no edge of it. `quiet`: nothing is enabled at all.
+static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
+  *fired = flip_switches(sim, iteration);
+  if (*fired == 0) SLT_TRY(move_pieces(sim, iteration, fired));
+  *quiet = *fired == 0 && !others_enabled(sim);
   return events_assign(sim);
 }
 
