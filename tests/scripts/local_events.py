@@ -131,6 +131,41 @@ KINDS = {
     state down [z_[i] >= 0.3] { set on_[i] = 0, z_[i] = 0, x_[i] = 0; } from up;"""),
 }
 
+# cells of all kinds, side by side in one model: c is the cell, q a number of its own
+SWINGS = "x_c' = v_c; x_c(t0) = 1 + q; v_c(t0) = 0; v_c' = -9*(1 + q)*x_c "
+DECAYS = "x_c' = -x_c + 2*%s; x_c(t0) = q;"
+COUNTS = """ n_c(t0) = 0; automaton a_c {
+  state above [x_c > 0.7] { set n_c = n_c + 1; } from init, below;
+  state below [x_c < 0.5] {} from above;
+}"""
+CELLS = {
+    "floor of time": DECAYS % "floor((1.1 + q)*time)" + COUNTS,
+    "mod of time": DECAYS % "mod((1.1 + q)*time, 1)" + COUNTS,
+    "round of time": DECAYS % "mod(round((1.1 + q)*time), 2)" + COUNTS,
+    "pulses": DECAYS % "if(mod(time, 1.3) > 0.7 + q/4, 1, 0)" + COUNTS,
+    "floor of a state": SWINGS + "+ floor(2*x_c);" + COUNTS,
+    "max": SWINGS + "- 8*max(0, x_c);" + COUNTS,
+    "speeds that turn": SWINGS + "- 0.1*v_c*abs(v_c);" + COUNTS,
+    "times noted": """c_c(t0) = 0; x_c' = time - c_c - 0.3*x_c; x_c(t0) = 0; automaton a_c {
+  state late [x_c >= 0.2 + q/9] { set c_c = time + 0.4; } from init, soon;
+  state soon [x_c <= 0.02] { set c_c = time - 0.3; } from late;
+}""",
+    "a limit that moves": """x_c' = 1 + q + 0.1*u_c; x_c(t0) = 0; u_c(t0) = 1;
+automaton a_c { state up [x_c >= u_c] { set u_c = 3; } from init, up; }
+automaton b_c { state back [x_c >= 3.5] { set u_c = 1, x_c = q/9; } from init, back; }""",
+    "impacts": """x_c' = v_c; v_c' = -9.81; x_c(t0) = 1 + q; v_c(t0) = 0;
+automaton a_c { state hit [x_c <= 0] && [v_c < 0] { set v_c = -0.9*v_c; } from init, hit; }""",
+    "a chain of states": DECAYS % "u_c" + """ u_c(t0) = 1; n_c(t0) = 0;
+automaton a_c {
+  state high [x_c >= 1.1] { set u_c = 0; } from init, low;
+  state low [x_c <= 0.4 + q/9] { set u_c = 1; } from high;
+}
+automaton b_c { state counts [a_c.high] { set n_c = n_c + 1; } from init, waits; state waits [a_c.low] {} from counts; }""",
+    "kicks": """x_c' = 1.5 + q - x_c; y_c' = 1.3 - y_c; x_c(t0) = 0; y_c(t0) = q;
+automaton a_c { state fired [x_c >= 1] { set x_c = 0, y_c = y_c + 0.1; } from init, fired; }
+automaton b_c { state fired [y_c >= 1] { set y_c = 0, x_c = x_c + 0.2; } from init, fired; }""",
+}
+
 
 class LocalEvents(cli_case.CliCase):
     def run_model(self, text, *options):
@@ -158,6 +193,32 @@ class LocalEvents(cli_case.CliCase):
         # an event does not stop the others
         self.assertLess(steps, fewer * len(records))
         return records
+
+    def written(self, text):
+        """{automaton: what it did and when}, and the last row by name."""
+        self.write("m.lisma", text + "\nexperiment { end = 4; rtol = 1e-8; }\n")
+        self.good("run", "m.lisma", "-o", "m.csv", "--events", "e.jsonl", "--method", "dp54", "--samples", "4")
+        moves = {}
+        for r in map(json.loads, self.read("e.jsonl").splitlines()):
+            if r["kind"] == "state" and "@" not in r["automaton"]:
+                moves.setdefault(r["automaton"], []).append((r["to"], r["t"]))
+        rows = self.read("m.csv").splitlines()
+        return moves, dict(zip(rows[0].split(","), map(float, rows[-1].split(","))))
+
+    def test_a_cell_in_a_crowd_moves_as_alone(self):
+        cells = {name: [re.sub(r"\bq\b", repr(0.1 + 0.37 * k), re.sub(r"_c\b", f"_{i}_{k}", cell)) for k in range(3)]
+                 for i, (name, cell) in enumerate(CELLS.items())}
+        crowd, ends = self.written("\n".join(text for some in cells.values() for text in some))
+        for name, some in cells.items():
+            for text in some:
+                moves, end = self.written(text)
+                self.assertTrue(moves, name)
+                for automaton, alone in moves.items():
+                    self.assertEqual([to for to, _ in crowd[automaton]], [to for to, _ in alone], f"{name}: {text}")
+                    for (_, t), (_, exact) in zip(crowd[automaton], alone):
+                        self.assertAlmostEqual(t, exact, delta=1e-5, msg=f"{name}: {text}")
+                for column, value in end.items():
+                    self.assertAlmostEqual(ends[column], value, delta=1e-5, msg=f"{name}: {column}")
 
     def test_rooms_beside_a_time(self):
         self.compare(WITH_TIME, 2e-4, 1e-4, 1.0)

@@ -552,6 +552,14 @@ static bool is_unchanged(const EngSim* sim) {
   return sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
 }
 
+/// Whether a relation is at the crossing that this instant is for. A flag is part of the mode, and
+/// moves the boundary all the same where the relation reads it.
+static bool is_at_crossing(EngSim* sim, uint32_t index, double g) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!atom->located || !is_unchanged(sim)) return false;
+  return g == atom->g_start || !was_moved(sim, index, g);
+}
+
 /// Truth of an atom during an instant.
 static inline bool instant_truth(EngSim* sim, EngAtom* atom, uint32_t index, double g,
                                  double gdot) {
@@ -561,11 +569,10 @@ static inline bool instant_truth(EngSim* sim, EngAtom* atom, uint32_t index, dou
   if (atom->kind.pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
   if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
-  bool unchanged = is_unchanged(sim);
-  if (atom->located && unchanged) return atom->located_truth;
+  if (is_at_crossing(sim, index, g)) return atom->located_truth;
   if (atom->kind.asymptotic && stays_at_rest(sim, index, g, gdot)) return atom->truth;
   if (!eng_at_boundary(sim, index, g)) return is_beyond(sim, index, g, gdot);
-  if (unchanged && lingers(sim, atom)) return atom->truth;
+  if (is_unchanged(sim) && lingers(sim, atom)) return atom->truth;
   bool given = was_moved(sim, index, g);
   if (given && decides_by_value(sim, atom)) {
     sim->core.leaves |= sim->instant.at_start || sim->core.changes != sim->instant.changes_start;
@@ -583,7 +590,7 @@ static inline bool instant_truth(EngSim* sim, EngAtom* atom, uint32_t index, dou
 /// action put g at zero, and where g rests there.
 static bool is_equal(EngSim* sim, uint32_t index, double g) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  if (atom->located && is_unchanged(sim)) return atom->equal;
+  if (is_at_crossing(sim, index, g)) return atom->equal;
   if (isnan(g) || !eng_at_boundary(sim, index, g)) return false;
   return atom->fresh || was_moved(sim, index, g) ||
          heading(sim, index, sim->detect.gdot[index]) == 0;

@@ -7,16 +7,24 @@
 
 #include <string.h>
 
+/// The time is in the first register.
+static bool reads_time(const ModelProgram* program, const ModelInstr* pc) {
+  if (pc->op == MODEL_OP_END) return program->outputs[0] == 0;
+  uint32_t operands = model_op_operands(pc->op);
+  return (operands > 0 && pc->a == 0) || (operands > 1 && pc->b == 0);
+}
+
 static bool is_number(const EngSim* sim, const ModelTerm* value) {
   const ModelProgram* program = &value->shape->program;
   for (uint32_t i = 0; i < model_term_inputs(value); i++) {
     uint32_t env = model_term_input(value, i);
     if (env != MODEL_NONE && env >= sim->values.moving) return false;
   }
-  for (const ModelInstr* pc = program->code; pc->op != MODEL_OP_END; pc++) {
-    if (pc->op == MODEL_OP_RANDOM) return false;
+  const ModelInstr* pc = program->code;
+  for (; pc->op != MODEL_OP_END; pc++) {
+    if (pc->op == MODEL_OP_RANDOM || reads_time(program, pc)) return false;
   }
-  return true;
+  return !reads_time(program, pc);
 }
 
 void eng_flags_init(EngSim* sim) {
