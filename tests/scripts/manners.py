@@ -228,6 +228,20 @@ class Manners(unittest.TestCase):
                 self.assertEqual(float(row["n"]), len(edges) + holds[0], (text, level))
                 self.assertAlmostEqual(float(row["w"]), sum(edges), delta=2e-4 * (1 + len(edges)), msg=(text, level))
 
+    def test_edges_of_alternatives(self):
+        """A self loop does not fire where one alternative of its guard begins to hold while another does."""
+        guards = [("[x > 0.31] || [v > 0.62]", lambda x, v: x > 0.31 or v > 0.62),
+                  ("!(x > 0.31 && v < 0.62)", lambda x, v: x <= 0.31 or v >= 0.62),
+                  ("((x > 0.31) implies (v > 0.62))", lambda x, v: x <= 0.31 or v > 0.62),
+                  ("([x > 0.31] && [v < 0.2]) || [x < 0.9]", lambda x, v: x > 0.31 and v < 0.2 or x < 0.9),
+                  ("(x > 0.31) xor (v > 0.62)", lambda x, v: (x > 0.31) != (v > 0.62))]
+        for text, guard in guards:
+            holds = [guard(math.cos(k / 2000), -math.sin(k / 2000)) for k in range(1, 40000)]
+            edges = holds[0] + sum(now and not before for before, now in zip(holds, holds[1:]))
+            row = self.last("x' = v; v' = -x; x(t0) = 1; v(t0) = 0; n(t0) = 0;"
+                            "state up %s { set n = n + 1; } from init, up;" % text, "--until", "20", "--rtol", "1e-9")
+            self.assertEqual(float(row["n"]), edges, text)
+
     def test_infinite_constants(self):
         row = self.last("const top = inf, low = -top; y' = 1; z = min(y, top); w = max(z, low); s = if(y < top, 1, 2);"
                         "state never [y > top] {} from init;", "--until", "2", "--out", "z,w,s,main.state,top")

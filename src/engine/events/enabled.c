@@ -11,11 +11,13 @@
 
 /// Whether a relation of the guard has just crossed, or was turned round at its boundary now: a new
 /// edge even if the guard was true before. (A ball that touches the next one is hit from behind.)
+/// One of several alternatives that holds while another does is none.
 static bool guard_has_new_edge(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->located && atom->located_truth) return true;
-    if (eng_atom_was_turned(sim, guard->atoms[i])) return true;
+    bool reached = atom->located && atom->located_truth;
+    if (!reached && !eng_atom_was_turned(sim, guard->atoms[i])) continue;
+    if (eng_guard_hangs_on(sim, guard, guard->atoms[i])) return true;
   }
   return false;
 }
