@@ -497,7 +497,7 @@ static bool separates_now(EngSim* sim, uint32_t index) {
   bool separates = !atom->joined;
   for (uint32_t a = 0; !separates && a < model->automaton_count; a++) {
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH && eng_automaton_active(sim, a))
-      separates = eng_guard_hangs_on(sim, model->automata[a].condition, id);
+      separates = eng_guard_depends_on(sim, model->automata[a].condition, id);
   }
   return separates;
 }

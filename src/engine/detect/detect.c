@@ -357,7 +357,7 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
   eng_edges_visit(sim, false);
 }
 
-bool eng_guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
+bool eng_guard_depends_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
   uint32_t k = 0;
   while (k < guard->atom_count && guard->atoms[k] != atom) {
     k++;
@@ -379,14 +379,14 @@ static bool flip_matters(EngSim* sim, uint32_t atom) {
     if (!eng_automaton_active(sim, a)) continue;
     const ModelAutomaton* automaton = &sim->model->automata[a];
     if (automaton->kind == MODEL_AUTOMATON_SWITCH) {
-      if (eng_guard_hangs_on(sim, automaton->condition, atom)) return true;
+      if (eng_guard_depends_on(sim, automaton->condition, atom)) return true;
       continue;
     }
     const ModelState* state = &automaton->states[sim->state[a]];
-    if (state->invariant && eng_guard_hangs_on(sim, state->invariant, atom)) return true;
+    if (state->invariant && eng_guard_depends_on(sim, state->invariant, atom)) return true;
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
       const ModelTransition* transition = &sim->model->transitions[state->outgoing[i]];
-      if (eng_guard_hangs_on(sim, &transition->guard, atom)) return true;
+      if (eng_guard_depends_on(sim, &transition->guard, atom)) return true;
     }
   }
   return false;

@@ -323,7 +323,7 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found);
 /// Whether a guard cannot hold without the truth at that place of the environment.
 bool eng_guard_needs(const ModelGuard* guard, uint32_t env);
 /// Whether a guard changes its truth with that of one of its atoms, all others as they are.
-bool eng_guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom);
+bool eng_guard_depends_on(EngSim* sim, const ModelGuard* guard, uint32_t atom);
 /// Time to the nearest boundary that an atom waits for, as its slope tells; INFINITY for none.
 double eng_next_boundary(EngSim* sim);
 /// Whether the straight trial crosses a boundary that would fire something.

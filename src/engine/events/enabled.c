@@ -17,7 +17,7 @@ static bool guard_has_new_edge(EngSim* sim, const ModelGuard* guard) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
     bool reached = atom->located && atom->located_truth;
     if (!reached && !eng_atom_was_turned(sim, guard->atoms[i])) continue;
-    if (eng_guard_hangs_on(sim, guard, guard->atoms[i])) return true;
+    if (eng_guard_depends_on(sim, guard, guard->atoms[i])) return true;
   }
   return false;
 }
