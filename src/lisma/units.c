@@ -143,7 +143,7 @@ static void write_key(TextBuffer* key, const AstName* name, bool fixed) {
     bool brackets = !fixed || index->element || index->subscripts.count > 1;
     if (brackets) text_append_char(key, '[');
     for (uint32_t k = 0; fixed && k < index->subscripts.count; k++) {
-      text_append_format(key, k ? ",%.0f" : "%.0f", index->subscripts.data[k]->as.number);
+      text_append_format(key, k ? ",%u" : "%u", (uint32_t)index->subscripts.data[k]->as.number);
     }
     if (brackets) text_append_char(key, ']');
     text_append(key, index->tail);
