@@ -543,9 +543,9 @@ static bool turn_kinks(EngSim* sim, double t, bool back) {
   bool turned = false;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     uint32_t follows = sim->sliding.value.follows[a];
-    if (follows == MODEL_NONE || !sim->atoms[follows / 2].kind.asymptotic) continue;
-    uint32_t place =
-        sim->atoms[follows / 2].kind.kink ? eng_atom_place(mode, follows / 2) : MODEL_NONE;
+    const EngAtom* atom = follows == MODEL_NONE ? NULL : &sim->atoms[follows / 2];
+    if (!atom || !atom->kind.asymptotic || !atom->kind.kink) continue;
+    uint32_t place = eng_atom_place(mode, follows / 2);
     if (place == MODEL_NONE) continue;
     double g = eng_output_at(sim, &mode->g_flow, sim->programs.g_flow, place, t, sim->x);
     bool on = (g > 0.0) == (follows % 2 == 1);
