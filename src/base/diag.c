@@ -125,7 +125,7 @@ bool diag_is_kept(const DiagList* list, const Diag* diag) {
   return !is_scratch(list, diag);
 }
 
-/// A mistake in a part or a loop is met once for each instance, and told once.
+/// A mistake in a part or a loop is met once for each instance, and reported once.
 static bool diag_is_known(const DiagList* list, const Diag* diag) {
   for (uint32_t i = 0; i < list->items.count; i++) {
     const Diag* known = &list->items.data[i];

@@ -57,7 +57,7 @@ bool eng_guard_needs(const ModelGuard* guard, uint32_t env) {
   return false;
 }
 
-/// A truth without which the guard does not hold; MODEL_NONE: it is not told by one.
+/// A truth without which the guard does not hold; MODEL_NONE: no single one decides.
 static uint32_t gate_of(const ModelGuard* guard) {
   const ModelShape* shape = guard->term.shape;
   for (uint32_t i = 0; shape && i < shape->program.input_count; i++) {

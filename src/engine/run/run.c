@@ -239,8 +239,8 @@ void eng_warn_of_values(EngSim* sim) {
 }
 
 /// Whether the segment is a plain step, and nothing has to be computed from the states before
-/// somebody asks: in a mode in which states are all there is, or along surfaces where nobody is to
-/// be told of values that are not finite.
+/// somebody asks: in a mode in which states are all there is, or along surfaces where nobody
+/// waits for a warning about values that are not finite.
 static bool is_plain_step(const EngSim* sim, bool along) {
   const EngCore* core = &sim->core;
   if (core->segment.event || core->segment.due || core->contact.active) return false;
