@@ -526,6 +526,12 @@ static int report(const FmuJob* job, const Outcome* out) {
   return CLI_RUN;
 }
 
+/// What is wrong with the end of an FMU whose run was good; NULL: nothing.
+static const char* fault_at_end(const Outcome* out) {
+  if (out->hangs) return "it does not end when it is freed";
+  return WIFSIGNALED(out->status) ? "it crashes when it is freed" : NULL;
+}
+
 // ---- run ----------------------------------------------------------------------------------------
 
 static bool put_text(Output* csv, const char* text, size_t length) {
@@ -577,11 +583,10 @@ static void summarize(const FmuJob* job, const FmuRun* run, const Outcome* out, 
            run->exchange ? "model exchange" : "co-simulation", cli_number_text(s->t, t),
            (unsigned long long)s->steps, (unsigned long long)s->events,
            (unsigned long long)out->rows, csv, s->ended ? "; the FMU has ended it" : "");
-  if (s->steps > 1000 && s->stiff > s->steps / 2) {
-    cli_note(
-        "it is stiff, and the method here explicit: as a block of a model (fmu m = \"%s\";) it "
-        "takes fewer steps",
-        path_base(job->path));
+  if (s->implicit) {
+    cli_note("it is stiff at times: %llu steps are implicit", (unsigned long long)s->implicit);
+  } else if (s->steps > 1000 && s->stiff > s->steps / 2) {
+    cli_note("it is stiff, and has too many states for an implicit method here");
   }
   if (run->exchange && s->events) {
     cli_note("events of a foreign FMU are sampled, not proved: one that lasts shorter than a part "
@@ -591,7 +596,7 @@ static void summarize(const FmuJob* job, const FmuRun* run, const Outcome* out, 
     cli_note("%s is not a number at t = %s; its cells stay empty while that lasts",
              job->columns[out->end.lost - 1]->name, cli_number_text(out->end.lost_at, t));
   }
-  if (out->hangs) cli_note("it does not end when it is freed");
+  if (out->end.good && fault_at_end(out)) cli_note("%s", fault_at_end(out));
   if (s->jumps) {
     cli_note("event indicator %u jumps over zero: its events are located by bisection alone, as "
              "exactly as it jumps",
@@ -690,14 +695,18 @@ static uint32_t check_interface(FmuJob* job, bool exchange) {
   const FmuSummary* s = &out.end.summary;
   printf("  runs to t = %.9g: %llu steps, %llu events\n", s->t, (unsigned long long)s->steps,
          (unsigned long long)s->events);
-  if (out.hangs) {
-    printf("  it does not end when it is freed\n");
+  if (fault_at_end(&out)) {
+    printf("  %s\n", fault_at_end(&out));
     findings++;
   }
   findings += check_order(job, run);
   if (s->remembers) {
     printf("  values at a point depend on what was looked at before: relations are not frozen "
            "between events\n");
+    findings++;
+  }
+  if (s->slopes) {
+    printf("  directional derivatives are not those of its rates, as differences show them\n");
     findings++;
   }
   if (s->forgets) {

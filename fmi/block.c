@@ -63,6 +63,13 @@ static bool lay_states(const FmuDescription* d, BlockLayout* l, char* problem, s
   return true;
 }
 
+/// Whether a start value other than that of the description may be given.
+static bool may_start(const FmuItem* item) {
+  bool given = strcmp(item->initial, "exact") == 0 || strcmp(item->initial, "approx") == 0;
+  return given && !item->parameter && !item->input && !isnan(item->start) &&
+         strcmp(item->variability, "constant") != 0;
+}
+
 /// Sort the variables into parameters, inputs, and outputs that are no states.
 static bool lay_items(const FmuDescription* d, BlockLayout* l) {
   bool* integrated = calloc((size_t)d->count + 1, sizeof *integrated);
@@ -74,6 +81,7 @@ static bool lay_items(const FmuDescription* d, BlockLayout* l) {
     if (!is_number(item)) continue;
     if (item->parameter && !item->shapes && !isnan(item->start))
       l->parameters[l->parameter_count++] = item;
+    if (may_start(item)) l->starts[l->start_count++] = item;
     if (item->input) l->inputs[l->input_count++] = item;
     if (item->output && !integrated[i]) l->outputs[l->output_count++] = item;
   }
@@ -90,12 +98,13 @@ static bool lay_out(FmuFile* file, char* problem, size_t size) {
     return false;
   }
   size_t room = (size_t)d->count + 1;
-  const FmuItem** memory = calloc(3 * room + d->state_count, sizeof *memory);
+  const FmuItem** memory = calloc(4 * room + d->state_count, sizeof *memory);
   l->parameters = memory;
   if (memory) {
     l->inputs = memory + room;
     l->outputs = memory + 2 * room;
-    l->states = memory + 3 * room;
+    l->starts = memory + 3 * room;
+    l->states = memory + 4 * room;
     if (!lay_states(d, l, problem, size)) return false;
   }
   if (!memory || !lay_items(d, l)) {
@@ -206,8 +215,12 @@ static void put_head(Text* text, const FmuFile* file, const char* name) {
     put(text, "%s`%s` = ", i ? ", " : "", l->parameters[i]->name);
     put_number(text, l->parameters[i]->start);
   }
+  for (uint32_t i = 0; i < l->start_count; i++) {
+    put(text, "%s`%s(t0)` = ", l->parameter_count + i ? ", " : "", l->starts[i]->name);
+    put_number(text, l->starts[i]->start);
+  }
   if (!l->exchange) {
-    put(text, "%s`step` = ", l->parameter_count ? ", " : "");
+    put(text, "%s`step` = ", l->parameter_count + l->start_count ? ", " : "");
     put_number(text, file->step);
   }
   put(text, ") {\ndata `:block` = \"%s\", foreign;\n", name);
@@ -222,32 +235,34 @@ static void put_value(Text* text, const BlockLayout* l, BlockClass kind, uint32_
   put(text, l->exchange ? ", `:want`)" : ", `step`)");
 }
 
-static void put_start(Text* text, const BlockLayout* l, BlockClass kind, uint32_t which) {
-  put(text, "table(`:block`, %u", kind * BLOCK_CLASS + which);
-  put_arguments(text, l->parameters, l->parameter_count);
-  put(text, ")");
+/// A value of the start, with the inputs that it follows from.
+static void put_start(Text* text, const BlockLayout* l, BlockClass kind, uint32_t which,
+                      bool inputs) {
+  put(text, "table(`:block`, %u, `:n`", kind * BLOCK_CLASS + which);
+  if (inputs) put_arguments(text, l->inputs, l->input_count);
+  put(text, ");\n");
 }
 
 static void put_variables(Text* text, const BlockLayout* l) {
-  put(text, "`:n`(t0) = 0;\n`:want`(t0) = 0;\n`:ended`(t0) = 0;\n`:next`(t0) = ");
-  put_start(text, l, ITEM_FIRST, 0);
-  put(text, ";\n");
+  put(text, "`:n`(t0) = table(`:block`, %u", ITEM_TOLD * BLOCK_CLASS);
+  put_arguments(text, l->parameters, l->parameter_count);
+  for (uint32_t i = 0; i < l->start_count; i++)
+    put(text, ", `%s(t0)`", l->starts[i]->name);
+  put(text, ");\n`:want`(t0) = 0;\n`:ended`(t0) = 0;\n`:next`(t0) = ");
+  put_start(text, l, ITEM_FIRST, 0, true);
   for (uint32_t i = 0; i < l->input_count; i++) {
     const FmuItem* input = l->inputs[i];
+    put(text, "`%s`(t0) ~= ", input->name);
+    put_number(text, isnan(input->start) ? 0.0 : input->start);
     // a second one, what the FMU was told last, says that jumps of the first are its events
-    for (int told = 0; told <= 1; told++) {
-      put(text, "`%s%s`(t0) %s ", told ? ":in " : "", input->name, told ? "=" : "~=");
-      put_number(text, isnan(input->start) ? 0.0 : input->start);
-      put(text, ";\n");
-    }
+    put(text, ";\n`:in %s`(t0) = `%s`;\n", input->name, input->name);
   }
   for (uint32_t i = 0; i < l->state_count; i++) {
     const char* name = l->states[i]->name;
     put(text, "`%s`' = ", name);
     put_value(text, l, ITEM_RATE, i);
     put(text, ";\n`%s`(t0) = ", name);
-    put_start(text, l, ITEM_START, i);
-    put(text, ";\n");
+    put_start(text, l, ITEM_START, i, l->states[i]->by_inputs);
   }
   for (uint32_t i = 0; i < l->indicator_count; i++) {
     put(text, "macro `event indicator %u` = ", i + 1);

@@ -18,6 +18,7 @@ typedef enum BlockClass {
   ITEM_EVENT,  // 0: number of the event, 1: time of the next one, 2: whether the FMU has ended
   ITEM_START,  // states at the start
   ITEM_FIRST,  // time of the first time event
+  ITEM_TOLD,   // 0, the number of events at the start: parameters and start values are told
   ITEM_CLASSES
 } BlockClass;
 

@@ -7,12 +7,13 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MEMORY_LIMIT ((rlim_t)4 << 30)
@@ -27,7 +28,7 @@ typedef struct Process {
   bool* positive;         // domains of the indicators
   double *x, *z, *rates;  // work space
   void* slots[BLOCK_SLOTS];
-  double start, tolerance;
+  bool ended;  // a completed step has ended the simulation
 } Process;
 
 static bool set_inputs(Process* p, const double* u, bool held) {
@@ -38,15 +39,24 @@ static bool get_outputs(Process* p, double* y) {
   return foreign_get(&p->f, p->l->outputs, p->l->output_count, y);
 }
 
-static bool set_parameters(Foreign* f, void* user) {
-  const Process* p = user;
-  const double* values = p->wire->numbers + 2;
-  for (uint32_t i = 0; i < p->l->parameter_count; i++) {
-    // what has its usual value is left alone: some cannot be set at all
-    if (values[i] == p->l->parameters[i]->start) continue;
-    if (!foreign_set(f, &p->l->parameters[i], &values[i], 1, true)) return false;
+/// What has its usual value is left alone: some variables cannot be set at all.
+static bool set_changed(Foreign* f, const FmuItem** items, const double* values, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (values[i] == items[i]->start) continue;
+    if (!foreign_set(f, &items[i], &values[i], 1, true)) return false;
   }
   return true;
+}
+
+static bool prepare(Foreign* f, void* user) {
+  const Process* p = user;
+  const BlockLayout* l = p->l;
+  const double* values = p->wire->numbers + 2;
+  const double* starts = values + l->parameter_count;
+  const double* inputs = starts + l->start_count;
+  return set_changed(f, l->parameters, values, l->parameter_count) &&
+         set_changed(f, l->starts, starts, l->start_count) &&
+         (inputs[0] == 0.0 || foreign_set(f, l->inputs, inputs + 1, l->input_count, true));
 }
 
 /// Indicators as they are after an event: the domains that count from here on.
@@ -70,7 +80,7 @@ static bool initialize(Process* p) {
   const BlockLayout* l = p->l;
   double start = n[0];
   bool changed = false;
-  if (!foreign_initialize(&p->f, start, (double)INFINITY, n[1], set_parameters, p)) return false;
+  if (!foreign_initialize(&p->f, start, (double)INFINITY, n[1], prepare, p)) return false;
   if (l->exchange && (p->f.states != l->state_count || p->f.indicators != l->indicator_count)) {
     snprintf(p->f.problem, sizeof p->f.problem,
              "it has other numbers of states or indicators than its description");
@@ -152,34 +162,61 @@ static bool leaves_at_once(Process* p, double t, bool* answer) {
 
 /// Whether a time event is due now.
 static bool is_due(const Process* p, double t) {
-  return p->f.next_event <= t + AT_ONCE * DBL_EPSILON * fabs(t);
+  return p->f.next_event <= t + AT_ONCE * fmax(DBL_EPSILON * fabs(t), DBL_MIN);
+}
+
+/// The answer to an event: states are in place already.
+static void put_event(const Process* p, double next, bool ended) {
+  double* n = p->wire->numbers + p->l->state_count;
+  n[0] = next;
+  n[1] = ended;
+  for (uint32_t i = 0; i < p->l->indicator_count; i++)
+    n[2 + i] = p->positive[i] ? 1.0 : -1.0;
+}
+
+/// A step of the integrator is over: whether the FMU wants an event there, or has ended.
+static bool done(Process* p, bool* wanted) {
+  ForeignStatus status = foreign_step_done(&p->f, wanted);
+  p->ended = status == FOREIGN_ENDED;
+  return status != FOREIGN_FAILED;
+}
+
+/// Events of the FMU at one time, until none is left; `any`: they have changed states.
+static ForeignStatus settle_events(Process* p, double t, bool* any) {
+  const size_t size = p->l->state_count * sizeof *p->x;
+  bool changed = false;
+  ForeignStatus status = foreign_event(&p->f, &changed);
+  for (int k = 0; k < AGAIN && status == FOREIGN_OK; k++) {
+    bool more = false;
+    // FMUs say that states have changed also where only their motion has
+    if (changed && !foreign_states(&p->f, p->rates)) return FOREIGN_FAILED;
+    changed = changed && memcmp(p->x, p->rates, size) != 0;
+    if (changed) memcpy(p->x, p->rates, size);
+    *any |= changed;
+    if (!take_domains(p, p->z) || !leaves_at_once(p, t, &more)) return FOREIGN_FAILED;
+    if (!more && !is_due(p, t)) break;
+    if (!foreign_enter_event(&p->f)) return FOREIGN_FAILED;
+    status = foreign_event(&p->f, &changed);
+  }
+  return status;
 }
 
 static bool handle_event(Process* p) {
   double* n = p->wire->numbers;
   const BlockLayout* l = p->l;
-  bool changed = false;
   bool wanted = n[1 + l->input_count + l->state_count] != 0.0;
-  if (!go_behind(p, n, wanted || n[0] >= p->f.next_event) || !foreign_enter_event(&p->f) ||
-      !set_inputs(p, n + 1, true)) {
-    return false;
+  if (!p->ended && !go_behind(p, n, wanted || n[0] >= p->f.next_event)) return false;
+  // a step that ends in an event is a step; one that wants an event was told before
+  if (!wanted && !done(p, &wanted)) return false;
+  if (p->ended) {  // nothing else may be asked of it
+    memmove(n, n + 1 + l->input_count, l->state_count * sizeof *n);
+    put_event(p, (double)INFINITY, true);
+    return true;
   }
+  if (!foreign_enter_event(&p->f) || !set_inputs(p, n + 1, true)) return false;
   double t = n[0];
   bool any = false;
-  ForeignStatus status = foreign_event(&p->f, &changed);
-  for (int k = 0; k < AGAIN && status == FOREIGN_OK; k++) {
-    bool more = false;
-    // FMUs say that states have changed also where only their motion has
-    if (changed && !foreign_states(&p->f, p->rates)) return false;
-    changed = changed && memcmp(p->x, p->rates, l->state_count * sizeof *p->x) != 0;
-    if (changed) memcpy(p->x, p->rates, l->state_count * sizeof *p->x);
-    any |= changed;
-    if (!take_domains(p, p->z) || !leaves_at_once(p, t, &more)) return false;
-    more |= is_due(p, t);
-    if (!more) break;
-    if (!foreign_enter_event(&p->f)) return false;
-    status = foreign_event(&p->f, &changed);
-  }
+  ForeignStatus status = settle_events(p, t, &any);
   if (status == FOREIGN_FAILED) return false;
   if (status == FOREIGN_OK && is_due(p, t)) {
     snprintf(
@@ -190,10 +227,7 @@ static bool handle_event(Process* p) {
   }
   // states that the FMU has not changed are those of the run, not the ones a few roundings later
   memmove(n, any ? p->x : n + 1 + l->input_count, l->state_count * sizeof *n);
-  n[l->state_count] = p->f.next_event;
-  n[l->state_count + 1] = status == FOREIGN_ENDED;
-  for (uint32_t i = 0; i < l->indicator_count; i++)
-    n[l->state_count + 2 + i] = p->positive[i] ? 1.0 : -1.0;
+  put_event(p, p->f.next_event, status == FOREIGN_ENDED);
   return true;
 }
 
@@ -227,13 +261,6 @@ static bool arrive(Process* p) {
   return get_outputs(p, n + 1);
 }
 
-static bool done(Process* p) {
-  bool event = false;
-  ForeignStatus status = foreign_step_done(&p->f, &event);
-  p->wire->numbers[0] = event || status == FOREIGN_ENDED;
-  return status != FOREIGN_FAILED;
-}
-
 static bool direction(Process* p) {
   double* n = p->wire->numbers;
   const BlockLayout* l = p->l;
@@ -246,18 +273,23 @@ static bool direction(Process* p) {
 
 static bool answer(Process* p) {
   uint32_t slot = (uint32_t)p->wire->numbers[0];
+  bool wanted = false;
+  bool good = false;
   switch (p->wire->op) {
   case BLOCK_INIT: return initialize(p);
   case BLOCK_POINT: return look(p);
   case BLOCK_DIRECTION: return direction(p);
   case BLOCK_EVENT: return handle_event(p);
-  case BLOCK_DONE: return done(p);
+  case BLOCK_DONE:
+    good = done(p, &wanted);
+    p->wire->numbers[0] = wanted || p->ended;
+    return good;
   case BLOCK_STEP: return step(p);
   case BLOCK_ARRIVE: return arrive(p);
   case BLOCK_KEEP:
     if (p->slots[slot]) foreign_drop(&p->f, &p->slots[slot]);
     return foreign_keep(&p->f, &p->slots[slot]);
-  case BLOCK_BACK: return foreign_put_back(&p->f, p->slots[slot]);
+  case BLOCK_BACK: p->ended = false; return foreign_put_back(&p->f, p->slots[slot]);
   case BLOCK_QUIT: break;
   }
   return false;
@@ -274,7 +306,16 @@ static void set_limits(void) {
   (void)setrlimit(RLIMIT_CORE, &none);
   // an interrupt is for the program, which ends this process in its own time
   (void)signal(SIGINT, SIG_IGN);
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/// Ends the process with its owner, whatever the FMU is doing. (The kernel's own notice of a
+/// parent's death tells of the thread that has made the process, which may end long before.)
+static void* watch_owner(void* owner) {
+  struct timespec moment = {.tv_nsec = 200000000};
+  while (getppid() == *(const pid_t*)owner)
+    (void)nanosleep(&moment, NULL);
+  kill(-getpid(), SIGKILL);  // with what it has started
+  _exit(1);
 }
 
 static bool receive(int from) {
@@ -287,7 +328,8 @@ static bool receive(int from) {
 }
 
 void block_process(const FmuDescription* d, const char* folder, const BlockLayout* layout,
-                   Wire* wire, int from, int to) {
+                   Wire* wire, pid_t owner, int from, int to) {
+  pthread_t watcher = 0;
   Process p = {.l = layout, .wire = wire};
   size_t n = layout->state_count;
   size_t m = layout->indicator_count;
@@ -299,7 +341,9 @@ void block_process(const FmuDescription* d, const char* folder, const BlockLayou
   if (!p.positive || !p.x) _exit(1);
   p.rates = p.x + n;
   p.z = p.rates + n;
+  if (pthread_create(&watcher, NULL, watch_owner, &owner) != 0) _exit(1);
   bool open = foreign_open(&p.f, d, folder, layout->exchange);
+  p.f.returns = layout->exchange ? d->me_states : d->cs_states;
   while (receive(from)) {
     if (wire->op == BLOCK_QUIT) {
       if (open) foreign_close(&p.f);

@@ -26,7 +26,12 @@
 #define PATIENCE_MS 2000                          // for the end of a process that is told to quit
 #define TICKET      UINT64_C(0x9e3779b97f4a7c15)  // odd and of all bytes: what nobody writes by chance
 #define NEVER       1e300                         // a time event that does not come
+#define ALIKE       1e-3                          // relative: derivatives, and differences
+#define ROUGH       100.0                         // roundings that a value is computed with
 #define EPOCHS      8u                            // events whose results are remembered
+
+/// What is known of a column of derivatives.
+enum { RATES_KNOWN = 1, INDICATORS_KNOWN = 2 };  // outputs with the rates
 
 /// What an event has made: the state of things with number n.
 typedef struct Epoch {
@@ -49,6 +54,7 @@ struct Block {
   const BlockLayout* l;
   double t_start, rtol, seconds;
   pid_t pid;
+  pid_t owner;  // who made that process: the child of a fork has no part in it
   int to, from;
   Wire* wire;
   size_t wire_size;
@@ -59,10 +65,14 @@ struct Block {
   uint32_t argument_count;
   bool has_point;
   double *rates, *z, *y;
-  double* column;      // derivatives by one argument of the present point
-  uint32_t column_by;  // which; UINT32_MAX: none
-  double* sizes;       // largest magnitudes of arguments
-  double* parameters;  // the FMU was initialised with
+  double* columns;  // derivatives of rates, indicators and outputs by each argument; NULL: none yet
+  uint8_t* known;   // ... which of them are those of the present point
+  uint64_t slope_points;  // points that the FMU was asked for derivatives at
+  bool slopes_here;       // the present one is among them
+  bool wrong_slopes;      // the FMU's own derivatives are none of its values
+  double* sizes;          // largest magnitudes of arguments
+  double* parameters;     // the FMU was initialised with; start values behind them
+  double* told;           // inputs that it was initialised with
   Epoch epochs[EPOCHS];
   double* memory;
   bool* truths;
@@ -83,8 +93,12 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+static bool is_ours(const Block* b) {
+  return b->pid > 0 && b->owner == getpid();
+}
+
 static void end_process(Block* b, int* status) {
-  if (b->pid <= 0) return;
+  if (!is_ours(b)) return;
   kill(-b->pid, SIGKILL);  // and what it has left behind
   kill(b->pid, SIGKILL);
   while (waitpid(b->pid, status, 0) < 0 && errno == EINTR) {
@@ -160,6 +174,10 @@ static bool ask(Block* b, BlockOp op) {
   char byte = 0;
   double deadline = now() + b->seconds;
   if (b->failed) return false;
+  if (!is_ours(b)) {
+    return fail(b, "its process belongs to the one that this one was forked from: a new run has "
+                   "one of its own");
+  }
   // to begin may take long: models are solved for their initial values then
   if (op == BLOCK_INIT) deadline += 9.0 * b->seconds;
   b->wire->op = op;
@@ -181,12 +199,13 @@ static bool begin_process(Block* b) {
     return fail(b, "no files for a process");
   }
   fflush(NULL);
+  b->owner = getpid();
   b->pid = fork();
   if (b->pid == 0) {
     (void)setpgid(0, 0);  // a group, which ends with it
     close(there[1]);
     close(back[0]);
-    block_process(&b->file->d, b->file->folder, b->l, b->wire, there[0], back[1]);
+    block_process(&b->file->d, b->file->folder, b->l, b->wire, b->owner, there[0], back[1]);
   }
   if (b->pid > 0) (void)setpgid(b->pid, b->pid);
   close(there[0]);
@@ -194,6 +213,21 @@ static bool begin_process(Block* b) {
   b->to = there[1];
   b->from = back[0];
   return b->pid > 0 ? true : fail(b, "no process can be made");
+}
+
+/// Let the process end by itself, for a while.
+static void quit_process(Block* b) {
+  int status = 0;
+  if (is_ours(b)) {
+    char byte = 0;
+    struct pollfd end = {.fd = b->from, .events = POLLIN};
+    b->wire->op = BLOCK_QUIT;
+    if (!b->failed && write(b->to, &byte, 1) == 1) (void)poll(&end, 1, PATIENCE_MS);
+  }
+  end_process(b, &status);
+  if (b->to >= 0) close(b->to);
+  if (b->from >= 0) close(b->from);
+  b->to = b->from = -1;
 }
 
 // ---- life ---------------------------------------------------------------------------------------
@@ -209,7 +243,8 @@ static bool take_memory(Block* b) {
   size_t args = 3 + (size_t)l->parameter_count + l->input_count + n;
   b->argument_count = (uint32_t)args;
   b->wire_size = sizeof(Wire) + block_numbers(l) * sizeof(double);
-  b->memory = calloc(2 * args + l->parameter_count + 2 * (n + m + o) + EPOCHS * (args + n + o) + 1,
+  b->memory = calloc(2 * args + l->parameter_count + l->start_count + l->input_count + n + m + o +
+                         EPOCHS * (args + n + o) + 1,
                      sizeof(double));
   b->truths = calloc(EPOCHS * m + 1, sizeof(bool));
   void* shared =
@@ -220,11 +255,11 @@ static bool take_memory(Block* b) {
   b->arguments = at;
   b->sizes = at += args;
   b->parameters = at += args;
-  b->rates = at += l->parameter_count;
+  b->told = at += l->parameter_count + l->start_count;
+  b->rates = at += l->input_count;
   b->z = at += n;
   b->y = at += m;
-  b->column = at += o;
-  at += n + m + o;
+  at += o;
   for (uint32_t i = 0; i < EPOCHS; i++) {
     Epoch* epoch = &b->epochs[i];
     epoch->point = at;
@@ -249,7 +284,6 @@ Block* block_create(const FmuFile* file, double t_start, double rtol, double sec
   b->rtol = rtol;
   b->seconds = seconds;
   b->to = b->from = -1;
-  b->column_by = UINT32_MAX;
   b->again = b->l->exchange ? handle_event : communicate;
   b->keeps = b->l->exchange ? file->d.me_states : file->d.cs_states;
   if (take_memory(b) && begin_process(b)) return b;
@@ -260,19 +294,12 @@ Block* block_create(const FmuFile* file, double t_start, double rtol, double sec
 
 void block_close(void* block) {
   Block* b = block;
-  int status = 0;
-  if (b->pid > 0) {
-    char byte = 0;
-    struct pollfd end = {.fd = b->from, .events = POLLIN};
-    b->wire->op = BLOCK_QUIT;
-    if (!b->failed && write(b->to, &byte, 1) == 1) (void)poll(&end, 1, PATIENCE_MS);
-  }
-  end_process(b, &status);
-  if (b->to >= 0) close(b->to);
-  if (b->from >= 0) close(b->from);
+  quit_process(b);
   if (b->wire) munmap(b->wire, b->wire_size);
   free(b->memory);
   free(b->truths);
+  free(b->columns);
+  free(b->known);
   free(b);
 }
 
@@ -333,24 +360,57 @@ static bool go_back(Block* b, double n) {
   return true;
 }
 
-/// From the instance to the first point, with the parameters of the model.
-static bool begin(Block* b, const double* parameters) {
+/// From the instance to the first point.
+static bool initialize(Block* b, bool inputs) {
   const BlockLayout* l = b->l;
   double* n = b->wire->numbers;
-  if (b->begun || b->failed) return !b->failed;
-  b->begun = true;
+  size_t given = (size_t)l->parameter_count + l->start_count;
   n[0] = b->t_start;
   n[1] = b->rtol;
-  memcpy(n + 2, parameters, l->parameter_count * sizeof *n);
-  memcpy(b->parameters, parameters, l->parameter_count * sizeof *n);
-  if (!ask(b, BLOCK_INIT)) return false;
-  Epoch* epoch = new_epoch(b, 0.0);
+  memcpy(n + 2, b->parameters, given * sizeof *n);
+  n[2 + given] = inputs;
+  memcpy(n + 3 + given, b->told, l->input_count * sizeof *n);
+  return ask(b, BLOCK_INIT);
+}
+
+/// What the FMU has answered to its initialisation.
+static void take_start(Block* b, Epoch* epoch) {
+  const BlockLayout* l = b->l;
+  const double* n = b->wire->numbers;
   memcpy(epoch->states, n, l->state_count * sizeof *n);
   epoch->next = fmin(n[l->state_count], NEVER);
+  take_domains(b, epoch, n + l->state_count + 1 + l->output_count);
+}
+
+/// Begin with the parameters and start values of the model, inputs being what they usually are.
+static bool begin(Block* b, const double* given) {
+  const BlockLayout* l = b->l;
+  if (b->begun || b->failed) return !b->failed;
+  b->begun = true;
+  memcpy(b->parameters, given, ((size_t)l->parameter_count + l->start_count) * sizeof *given);
+  for (uint32_t i = 0; i < l->input_count; i++)
+    b->told[i] = isnan(l->inputs[i]->start) ? 0.0 : l->inputs[i]->start;
+  if (!initialize(b, false)) return false;
+  Epoch* epoch = new_epoch(b, 0.0);
+  take_start(b, epoch);
   epoch->t = b->t_start;
   epoch->lead = b->t_start;
-  memcpy(epoch->outputs, n + l->state_count + 1, l->output_count * sizeof *n);
-  take_domains(b, epoch, n + l->state_count + 1 + l->output_count);
+  memcpy(epoch->outputs, b->wire->numbers + l->state_count + 1, l->output_count * sizeof(double));
+  return true;
+}
+
+/// Begin anew with inputs of the model, where they are others: initial values may follow from them.
+/// A process of its own for that: not every FMU can be reset.
+static bool begin_with(Block* b, const double* inputs) {
+  size_t size = b->l->input_count * sizeof *inputs;
+  Epoch* epoch = epoch_of(b, 0.0);
+  if (b->failed || !epoch) return false;
+  if (b->present > 0.0 || memcmp(b->told, inputs, size) == 0) return true;
+  memcpy(b->told, inputs, size);
+  quit_process(b);
+  b->has_point = false;
+  if (!begin_process(b) || !initialize(b, true)) return false;
+  take_start(b, epoch);
   return true;
 }
 
@@ -452,9 +512,8 @@ static bool look(Block* b, const double* args) {
   memcpy(b->arguments, args, size);
   memcpy(b->rates, n, (l->state_count + l->indicator_count + l->output_count) * sizeof *n);
   b->has_point = true;
-  b->column_by = UINT32_MAX;
-  for (uint32_t i = 0; i < b->argument_count; i++)
-    b->sizes[i] = fmax(b->sizes[i], fabs(args[i]));
+  b->slopes_here = false;
+  if (b->known) memset(b->known, 0, b->argument_count);
   return true;
 }
 
@@ -476,9 +535,18 @@ static bool handle_event(Block* b, const double* args) {
   return true;
 }
 
+/// What the arguments measure is told by points of the motion: what is tried on the way may be
+/// anything.
+static void take_sizes(Block* b, const double* args) {
+  for (uint32_t i = 0; i < b->argument_count; i++)
+    b->sizes[i] = fmax(b->sizes[i], fabs(args[i]));
+}
+
 bool block_step(void* block) {
   Block* b = block;
-  if (!b->l->exchange || b->file->d.no_completed_step || !b->has_point || b->failed) return false;
+  if (!b->l->exchange || !b->has_point || b->failed) return false;
+  take_sizes(b, b->arguments);
+  if (b->file->d.no_completed_step) return false;
   return ask(b, BLOCK_DONE) && b->wire->numbers[0] != 0.0;
 }
 
@@ -514,10 +582,12 @@ static double value(Block* b, const double* args, uint32_t count) {
   if (b->failed || !(item >= 0.0 && item < (double)ITEM_CLASSES * BLOCK_CLASS)) return (double)NAN;
   uint32_t kind = (uint32_t)item / BLOCK_CLASS;
   uint32_t which = (uint32_t)item % BLOCK_CLASS;
-  bool starts = kind == ITEM_START || kind == ITEM_FIRST;
+  if (kind == ITEM_TOLD) return begin(b, args) ? 0.0 : (double)NAN;
+  if (!b->begun) return (double)NAN;
   const Epoch* epoch = NULL;
-  if (starts) {
-    if (!begin(b, args)) return (double)NAN;
+  if (kind == ITEM_START || kind == ITEM_FIRST) {
+    // the number of events is in front, inputs behind it where they matter
+    if (count > 2 && !begin_with(b, args + 1)) return (double)NAN;
     epoch = epoch_of(b, 0.0);
     if (!epoch) return (double)NAN;
     return kind == ITEM_START ? epoch->states[which] : epoch->next;
@@ -526,41 +596,98 @@ static double value(Block* b, const double* args, uint32_t count) {
     epoch = epoch_of(b, args[0]);
     return epoch ? epoch->outputs[which] : (double)NAN;
   }
-  if (!begin(b, args + 2)) return (double)NAN;
   bool event = kind == ITEM_STATE || kind == ITEM_EVENT;
   return event ? after_event(b, args, kind, which) : at_point(b, args, kind, which);
 }
 
-/// The column of an argument by the FMU itself; false where it has none.
-static bool ask_column(Block* b, const double* args, uint32_t by) {
+static uint32_t value_count(const BlockLayout* l) {
+  return l->state_count + l->indicator_count + l->output_count;
+}
+
+/// Whether the FMU itself has the derivatives of its rates and outputs by an argument.
+static bool has_slopes(const Block* b, uint32_t by) {
+  return b->file->d.directional && !b->wrong_slopes && by >= 2 + b->l->parameter_count;
+}
+
+static bool ask_column(Block* b, const double* args, uint32_t by, double* column) {
   const BlockLayout* l = b->l;
   double* n = b->wire->numbers;
-  uint32_t first = 2 + l->parameter_count;
-  if (!b->file->d.directional || by < first) return false;
   put_point(b, args);
-  n[1 + l->input_count + l->state_count] = (double)(by - first + 1);
+  n[1 + l->input_count + l->state_count] = (double)(by - (2 + l->parameter_count) + 1);
   if (!ask(b, BLOCK_DIRECTION)) return false;
-  memcpy(b->column, n, l->state_count * sizeof *n);
-  memcpy(b->column + l->state_count + l->indicator_count, n + l->state_count,
+  memcpy(column, n, l->state_count * sizeof *n);
+  memcpy(column + l->state_count + l->indicator_count, n + l->state_count,
          l->output_count * sizeof *n);
+  b->slope_points += !b->slopes_here;
+  b->slopes_here = true;
   return true;
 }
 
-/// Rates, indicators and outputs by one argument, by a difference.
-static bool differ(Block* b, double* args, uint32_t by) {
-  const BlockLayout* l = b->l;
+/// Differences of rates, indicators and outputs by one argument are in the wire: how far it moved.
+static bool differ(Block* b, const double* args, uint32_t by, double* step) {
   double old = args[by];
   double size = fmax(b->sizes[by], fabs(old));
-  double h = sqrt(DBL_EPSILON) * (size > 0.0 ? size : 1.0);
-  volatile double moved = old + h;
-  uint32_t count = l->state_count + l->indicator_count + l->output_count;
-  args[by] = moved;
-  put_point(b, args);
-  args[by] = old;
+  volatile double moved = old + sqrt(DBL_EPSILON) * (size > 0.0 ? size : 1.0);
+  double* there = malloc(b->argument_count * sizeof *there);
+  if (!there) return fail(b, "out of memory");
+  memcpy(there, args, b->argument_count * sizeof *there);
+  there[by] = moved;
+  put_point(b, there);
+  free(there);
+  *step = moved - old;
   if (!ask(b, BLOCK_POINT)) return false;
-  for (uint32_t i = 0; i < count; i++)
-    b->column[i] = (b->wire->numbers[i] - b->rates[i]) / (moved - old);
+  for (uint32_t i = 0; i < value_count(b->l); i++)
+    b->wire->numbers[i] -= b->rates[i];
   return true;
+}
+
+/// Hold what the FMU says of its rates against differences: wrong derivatives make steps short, not
+/// results wrong, so nobody would see it. (Outputs may be of types that differences are lost in.)
+static bool test_column(Block* b, const double* args, uint32_t by, const double* column) {
+  double step = 0.0;
+  if (!differ(b, args, by, &step)) return false;
+  bool measured = b->sizes[by] > 0.0 || args[by] != 0.0;
+  for (uint32_t i = 0; measured && i < b->l->state_count; i++) {
+    double slope = b->wire->numbers[i] / step;
+    double noise = ROUGH * DBL_EPSILON * fabs(b->rates[i] / step);
+    double size = fmax(fabs(slope), fabs(column[i]));
+    b->wrong_slopes |= fabs(slope - column[i]) > ALIKE * size + noise;
+  }
+  return true;
+}
+
+/// The column by differences; `part`: its indicators alone.
+static bool take_differences(Block* b, const double* args, uint32_t by, bool part, double* column) {
+  double step = 0.0;
+  if (!differ(b, args, by, &step)) return false;
+  uint32_t first = part ? b->l->state_count : 0;
+  uint32_t end = part ? first + b->l->indicator_count : value_count(b->l);
+  for (uint32_t i = first; i < end; i++)
+    column[i] = b->wire->numbers[i] / step;
+  b->known[by] |= part ? INDICATORS_KNOWN : INDICATORS_KNOWN | RATES_KNOWN;
+  return true;
+}
+
+/// Derivatives of the point by one argument: those of the FMU, compared with differences from time
+/// to time, or differences where it has none, as for indicators. NULL: the block has failed.
+static const double* column_by(Block* b, const double* args, uint32_t by, bool indicator) {
+  size_t count = value_count(b->l);
+  if (!b->known) {
+    b->columns = calloc(b->argument_count * count + 1, sizeof *b->columns);
+    b->known = calloc(b->argument_count, sizeof *b->known);
+    if (!b->columns || !b->known) fail(b, "out of memory");
+  }
+  if (b->failed) return NULL;
+  double* column = b->columns + by * count;
+  if (b->known[by] & (indicator ? INDICATORS_KNOWN : RATES_KNOWN)) return column;
+  if (!indicator && has_slopes(b, by)) {
+    if (!ask_column(b, args, by, column)) return NULL;
+    bool tests = (b->slope_points & (b->slope_points - 1)) == 0;
+    if (tests && !test_column(b, args, by, column)) return NULL;
+    b->known[by] |= RATES_KNOWN;
+    if (has_slopes(b, by)) return column;
+  }
+  return take_differences(b, args, by, has_slopes(b, by), column) ? column : NULL;
 }
 
 /// A derivative of a value of the point by one of its arguments.
@@ -574,21 +701,12 @@ static double slope(Block* b, const double* given, uint32_t count) {
   bool point = kind == ITEM_OUTPUT || kind == ITEM_RATE || kind == ITEM_GUARD;
   if (!moves || !point || count < b->argument_count + 2) return 0.0;
   if (isnan(at_point(b, given, kind, which)) && b->failed) return (double)NAN;
-  if (b->column_by != by) {
-    bool asked = kind != ITEM_GUARD && ask_column(b, given, by);
-    double* args = malloc(b->argument_count * sizeof *args);
-    if (!args) return (double)NAN;
-    memcpy(args, given, b->argument_count * sizeof *args);
-    bool good = asked || (!b->failed && differ(b, args, by));
-    free(args);
-    if (!good) return (double)NAN;
-    // what was asked for has no slopes of indicators
-    b->column_by = asked ? UINT32_MAX : by;
-  }
-  if (kind == ITEM_RATE) return b->column[which];
-  if (kind == ITEM_OUTPUT) return b->column[l->state_count + l->indicator_count + which];
+  const double* column = column_by(b, given, by, kind == ITEM_GUARD);
+  if (!column) return (double)NAN;
+  if (kind == ITEM_RATE) return column[which];
+  if (kind == ITEM_OUTPUT) return column[l->state_count + l->indicator_count + which];
   const Epoch* epoch = epoch_of(b, given[1]);
-  double z = b->column[l->state_count + which];
+  double z = column[l->state_count + which];
   return !epoch ? (double)NAN : epoch->positive[which] ? z : -z;
 }
 

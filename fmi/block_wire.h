@@ -6,10 +6,14 @@
 
 #include "foreign.h"
 
+#include <sys/types.h>
+
 #define BLOCK_SLOTS 4u  // states of the FMU that are kept
 
 typedef enum BlockOp {
-  BLOCK_INIT,       // start, tolerance, parameters -> states, time event, outputs, indicators
+  // start, tolerance, parameters, start values, whether inputs are told, inputs -> states, time
+  // event, outputs, indicators
+  BLOCK_INIT,
   BLOCK_POINT,      // time, inputs, states -> rates, indicators, outputs
   BLOCK_DIRECTION,  // time, inputs, states, which of them -> rates and outputs along it
   BLOCK_EVENT,      // time, inputs, states, wish -> states, time event, whether ended, domains
@@ -35,20 +39,21 @@ typedef struct Wire {
 typedef struct BlockLayout {
   bool exchange;
   const FmuItem** parameters;
+  const FmuItem** starts;  // variables that may be given another start value
   const FmuItem** inputs;
   const FmuItem** outputs;
   const FmuItem** states;
-  uint32_t parameter_count, input_count, output_count, state_count, indicator_count;
+  uint32_t parameter_count, start_count, input_count, output_count, state_count, indicator_count;
 } BlockLayout;
 
 /// Numbers that a question or an answer may have.
 static inline size_t block_numbers(const BlockLayout* l) {
-  return 16 + (size_t)l->parameter_count + 2 * (size_t)l->input_count + 2 * (size_t)l->state_count +
-         l->output_count + l->indicator_count;
+  return 16 + (size_t)l->parameter_count + l->start_count + 2 * (size_t)l->input_count +
+         2 * (size_t)l->state_count + l->output_count + l->indicator_count;
 }
 
 /// The process: answers until it is told to quit or nobody is there. Never returns.
 void block_process(const FmuDescription* d, const char* folder, const BlockLayout* layout,
-                   Wire* wire, int from, int to);
+                   Wire* wire, pid_t owner, int from, int to);
 
 #endif

@@ -200,6 +200,18 @@ static bool is_initial_unknown(const FmuVariables* variables, uint32_t i) {
          role == FMU_FOLLOWING;
 }
 
+/// What an initial value follows from, where it is known; without this, it may be anything.
+static void put_dependencies(Text* text, const FmuVariables* variables, uint32_t i,
+                             uint32_t version) {
+  if (!variables->items[i].by_constants) return;
+  uint32_t first = version == 2 ? 1 : 0;
+  put(text, " dependencies=\"%u", first);  // the time of the start
+  for (uint32_t k = 1; k < variables->count; k++) {
+    if (variables->items[k].role == FMU_PARAMETER) put(text, " %u", k + first);
+  }
+  put(text, "\"");
+}
+
 static void put_structure(Text* text, const FmuVariables* variables, uint32_t version) {
   static const Part parts[] = {{"Outputs", "Output", is_output},
                                {"Derivatives", "ContinuousStateDerivative", is_rate},
@@ -213,10 +225,12 @@ static void put_structure(Text* text, const FmuVariables* variables, uint32_t ve
       if (version == 2 && !any) put(text, "    <%s>\n", parts[p].list);
       any = true;
       if (version == 2) {
-        put(text, "      <Unknown index=\"%u\"/>\n", i + 1);
+        put(text, "      <Unknown index=\"%u\"", i + 1);
       } else {
-        put(text, "    <%s valueReference=\"%u\"/>\n", parts[p].element, i);
+        put(text, "    <%s valueReference=\"%u\"", parts[p].element, i);
       }
+      if (parts[p].belongs == is_initial_unknown) put_dependencies(text, variables, i, version);
+      put(text, "/>\n");
     }
     if (any && version == 2) put(text, "    </%s>\n", parts[p].list);
   }

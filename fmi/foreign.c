@@ -23,6 +23,22 @@ __attribute__((format(printf, 2, 3))) static bool fail(Foreign* f, const char* f
   return false;
 }
 
+/// A foreign text as one line, files of the FMU by their names in its archive: the folder that it
+/// was unpacked into is gone when somebody reads this.
+static void copy_message(const Foreign* f, const char* text, char* line, size_t size) {
+  size_t folder = strlen(f->folder);
+  size_t used = 0;
+  while (*text && used + 1 < size) {
+    if (folder && strncmp(text, f->folder, folder) == 0 && text[folder] == '/') {
+      text += folder + 1;
+      continue;
+    }
+    line[used++] = (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text;
+    text++;
+  }
+  line[used] = '\0';
+}
+
 /// A function of the FMU by its name without the version; NULL with a problem.
 static ForeignCall find(Foreign* f, const char* name) {
   for (uint32_t i = 0; i < f->function_count; i++) {
@@ -63,10 +79,7 @@ static bool call_status(Foreign* f, const char* name, Status status) {
 static void show(Foreign* f, const char* message) {
   if (!message || f->quiet || f->messages++ >= MESSAGES_MAX) return;
   char line[400];
-  size_t used = 0;
-  for (; *message && used + 1 < sizeof line; message++)
-    line[used++] = (unsigned char)*message < 0x20 || *message == 0x7f ? ' ' : *message;
-  line[used] = '\0';
+  copy_message(f, message, line, sizeof line);
   fprintf(stderr, "saltus: the FMU says: %s\n", line);
 }
 
@@ -142,7 +155,12 @@ bool foreign_open(Foreign* f, const FmuDescription* d, const char* folder, bool 
     return fail(f, "it has no library for this kind of machine");
   }
   f->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!f->library) return fail(f, "its library cannot be loaded: %s", dlerror());
+  if (!f->library) {
+    char why[400];
+    const char* said = dlerror();
+    copy_message(f, said ? said : "", why, sizeof why);
+    return fail(f, "its library cannot be loaded: %s", why);
+  }
   // kept by the FMU as long as the instance lives
   Callbacks2* callbacks = calloc(1, sizeof *callbacks);
   if (!callbacks) return fail(f, "out of memory");
@@ -482,14 +500,14 @@ ForeignStatus foreign_step_done(Foreign* f, bool* event) {
   if (f->d->version == 2) {
     int wants = 0;
     int terminate = 0;
-    if (!CALL(f, "CompletedIntegratorStep", (void*, int, int*, int*), f->instance, 1, &wants,
-              &terminate)) {
+    if (!CALL(f, "CompletedIntegratorStep", (void*, int, int*, int*), f->instance, !f->returns,
+              &wants, &terminate)) {
       return FOREIGN_FAILED;
     }
     *event = wants != 0;
     end = terminate != 0;
-  } else if (!CALL(f, "CompletedIntegratorStep", (void*, bool, bool*, bool*), f->instance, true,
-                   event, &end)) {
+  } else if (!CALL(f, "CompletedIntegratorStep", (void*, bool, bool*, bool*), f->instance,
+                   !f->returns, event, &end)) {
     return FOREIGN_FAILED;
   }
   return end ? FOREIGN_ENDED : FOREIGN_OK;

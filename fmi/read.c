@@ -158,7 +158,7 @@ typedef struct Reader {
   FmuDescription* d;
   char* problem;
   size_t problem_size;
-  bool failed, in_variables, in_derivatives, in_outputs;
+  bool failed, in_variables, in_derivatives, in_outputs, in_initials;
   References outputs, rates, guards;
   Extent* extents;  // in the order of the items
   uint32_t extent_count;
@@ -317,6 +317,29 @@ static const FmuItem* item_of(const FmuDescription* d, uint32_t reference) {
   return found ? d->by_reference[low] : NULL;
 }
 
+/// The variable that ModelStructure means: an index from 1 in version 2, a reference in version 3;
+/// the first element of an array. NULL for none.
+static const FmuItem* item_meant(const FmuDescription* d, uint32_t place) {
+  if (d->version == 3) return item_of(d, place);
+  return place >= 1 && place <= d->count ? &d->items[place - 1] : NULL;
+}
+
+/// An initial unknown: whether inputs are among what it depends on. Where that is not told, they
+/// are.
+static void read_initial(const FmuDescription* d, uint32_t place, const char* dependencies) {
+  const FmuItem* unknown = item_meant(d, place);
+  bool inputs = dependencies == NULL;
+  for (const char* at = dependencies; at && !inputs;) {
+    char* end = NULL;
+    unsigned long known = strtoul(at, &end, 10);
+    if (end == at) break;
+    const FmuItem* item = known <= UINT32_MAX ? item_meant(d, (uint32_t)known) : NULL;
+    inputs = item && item->input;
+    at = end;
+  }
+  if (unknown) d->items[unknown - d->items].by_inputs = inputs;
+}
+
 static bool is_numeric(const FmuItem* item) {
   return item->type == FMU_REAL || item->type == FMU_INTEGER || item->type == FMU_BOOLEAN;
 }
@@ -419,7 +442,8 @@ static void read_variable(Reader* r, const char* element, const char** a) {
   if (item->name) d->count++;
 }
 
-/// An element of ModelStructure that is an output, a derivative or an indicator.
+/// An element of ModelStructure that is an output, a derivative, an indicator or an initial
+/// unknown.
 static bool read_unknown(Reader* r, const char* element, const char** a) {
   FmuDescription* d = r->d;
   bool unknown = d->version == 2 && strcmp(element, "Unknown") == 0;
@@ -430,7 +454,11 @@ static bool read_unknown(Reader* r, const char* element, const char** a) {
   if (output) add_unknown(r, &r->outputs, value);
   if (state) add_unknown(r, &r->rates, value);
   if (guard) add_unknown(r, &r->guards, value);
-  return output || state || guard;
+  bool initial = unknown ? r->in_initials : strcmp(element, "InitialUnknown") == 0;
+  uint32_t place = 0;
+  if (initial && d->by_reference && value && read_reference(value, &place))
+    read_initial(d, place, value_of(a, "dependencies"));
+  return output || state || guard || initial;
 }
 
 static void read_extent(Reader* r, const char** a) {
@@ -467,11 +495,14 @@ static void on_start(void* user, const char* element, const char** a) {
     d->tolerance = number_of(r, a, "tolerance");
     d->step = number_of(r, a, "stepSize");
   } else if (strcmp(element, "ModelVariables") == 0) {
+    if (d->by_reference) stop(r, "a second list of variables");
     r->in_variables = true;
   } else if (strcmp(element, "Derivatives") == 0) {
     r->in_derivatives = true;
   } else if (strcmp(element, "Outputs") == 0) {
     r->in_outputs = true;
+  } else if (strcmp(element, "InitialUnknowns") == 0) {
+    r->in_initials = true;
   } else if (!r->in_variables && read_unknown(r, element, a)) {
     return;
   } else if (r->in_variables && d->version == 2 && last && type_of(element) != FMU_OTHER) {
@@ -489,9 +520,13 @@ static void on_start(void* user, const char* element, const char** a) {
 
 static void on_end(void* user, const char* element) {
   Reader* r = user;
-  if (strcmp(element, "ModelVariables") == 0) r->in_variables = false;
+  if (strcmp(element, "ModelVariables") == 0) {
+    r->in_variables = false;
+    if (!r->failed && !r->d->by_reference && !sort_references(r->d)) stop(r, "out of memory");
+  }
   if (strcmp(element, "Derivatives") == 0) r->in_derivatives = false;
   if (strcmp(element, "Outputs") == 0) r->in_outputs = false;
+  if (strcmp(element, "InitialUnknowns") == 0) r->in_initials = false;
 }
 
 static void free_items(FmuDescription* d) {
@@ -633,10 +668,7 @@ static bool resolve(Reader* r) {
   d->rates = d->states + total;
   for (uint32_t i = 0; d->states && i < r->rates.count; i++) {
     uint32_t place = r->rates.list[i];
-    bool inside = place >= 1 && place <= d->count;
-    const FmuItem* rate = d->version == 3 ? item_of(d, place)
-                          : inside        ? &d->items[place - 1]
-                                          : NULL;
+    const FmuItem* rate = item_meant(d, place);
     uint32_t count = d->version == 2 ? 1 : numbers_of(d, place);
     for (uint32_t k = 0; k < count; k++, d->state_count++) {
       d->rates[d->state_count] = rate ? rate + k : NULL;
@@ -651,7 +683,7 @@ static bool resolve(Reader* r) {
 
 static bool conclude(Reader* r) {
   FmuDescription* d = r->d;
-  bool good = sort_references(d);
+  bool good = d->by_reference || sort_references(d);
   if (good && r->extent_count) {
     good = take_apart(r);
     free((void*)d->by_reference);

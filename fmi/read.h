@@ -24,7 +24,8 @@ typedef struct FmuItem {
   char causality[24], variability[16], initial[16];  // as they are written, or what that stands for
   bool said;                                         // the variability is written
   bool has_start;
-  bool held;  // changes at events alone
+  bool held;       // changes at events alone
+  bool by_inputs;  // its initial value follows from inputs, or may do so
   // of what it is the derivative, 0 for nothing: index of the variable from 1 in version 2, its
   // reference + 1 in version 3
   uint64_t derivative;

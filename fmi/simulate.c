@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Model exchange: Dormand and Prince 5(4) with its dense output. Indicators of a foreign FMU can
-// only be sampled: at the ends of steps and at points between them. An event is a change between z
-// > 0 and z <= 0; it is located by bisection, which asks for signs alone and so takes indicators of
-// any scale, and ends strictly on the new side.
+// Model exchange: the steps are those of the library's own methods, explicit ones and, where the
+// motion turns out to be stiff, linearly implicit ones. Indicators of a foreign FMU can only be
+// sampled: at the ends of steps and at points between them. An event is a change between z > 0 and
+// z <= 0; it is located by bisection, which asks for signs alone and so takes indicators of any
+// scale, and ends strictly on the new side.
 #include "simulate.h"
+
+#include "numeric/numeric.h"
 
 #include <float.h>
 #include <math.h>
@@ -12,44 +15,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAGES       7
 #define SAMPLES      4     // of the indicators inside a step
 #define STILL_EVENTS 1000  // without time going on
+#define STILL        64.0  // roundings of the time that count as none
 #define SAME         1e-6  // relative
 #define PROBE_STEPS  50    // between two probes
+#define PROBE_STATES 50    // whose derivatives are looked at
+#define ALIKE        1e-2  // relative: derivatives, and differences
+#define ROUGH        1e4   // roundings that rates are computed with
 #define JUMP         1e-3  // of its own size: an indicator that is no smaller beside its zero jumps
-
-static const double nodes[STAGES] = {0.0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1.0, 1.0};
-static const double weights[STAGES][STAGES - 1] = {
-    {0},
-    {1.0 / 5},
-    {3.0 / 40, 9.0 / 40},
-    {44.0 / 45, -56.0 / 15, 32.0 / 9},
-    {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
-    {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
-    {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84},
-};
-static const double error_weights[STAGES] = {
-    71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
-static const double dense_weights[STAGES] = {
-    -12715105075.0 / 11282082432.0,  0,
-    87487479700.0 / 32700410799.0,   -10690763975.0 / 1880347072.0,
-    701980252875.0 / 199316789632.0, -1453857185.0 / 822651844.0,
-    69997945.0 / 29380423.0};
+#define STIFF_STEPS  10    // suspicious steps in a row after which an implicit method takes over
+#define EASY_STEPS   25    // steps in a row that an explicit one could have made, and does again
+#define EASY_PRODUCT 2.5   // step times bound of the eigenvalues that it can take
+#define STATES_MAX   1000  // of a motion whose Jacobian is taken by differences
 
 typedef struct Solver {
   Foreign* f;
   const FmuRun* run;
   FmuSummary* summary;
   uint32_t n, m;
-  double t, h, row_t;
-  uint64_t row;   // number of the next row of the grid
-  double* x;      // at the begin of the step
-  double* end;    // at its end
-  double* at;     // somewhere
-  double* scale;  // largest magnitudes
-  double* k[STAGES];
-  double* z;  // domains are told from these
+  double t, row_t;
+  double event_t;  // time of the last event
+  uint64_t row;    // number of the next row of the grid
+  NumStepper* stepper;
+  void* storage;  // of the stepper
+  NumLinear* linear;
+  uint32_t stiff_steps, easy_steps;
+  bool broken;  // the FMU has failed within a step
+  double* x;    // where the motion begins anew, or goes on
+  double* at;   // somewhere
+  double* rates;
+  double* work;  // for the Jacobian
+  double* z;     // domains are told from these
   double* z_at;
   double* z_size;  // largest magnitudes
   double* u;       // inputs
@@ -121,71 +118,80 @@ static bool all_finite(const double* v, uint32_t n) {
   return true;
 }
 
-static void dense(const Solver* s, double h, double theta, double* out) {
-  for (uint32_t i = 0; i < s->n; i++) {
-    double change = s->end[i] - s->x[i];
-    double r3 = h * s->k[0][i] - change;
-    double r4 = change - h * s->k[6][i] - r3;
-    double r5 = 0.0;
-    for (int j = 0; j < STAGES; j++)
-      r5 += dense_weights[j] * s->k[j][i];
-    r5 *= h;
-    out[i] = s->x[i] + theta * (change + (1.0 - theta) * (r3 + theta * (r4 + (1.0 - theta) * r5)));
+// ---- rates --------------------------------------------------------------------------------------
+
+/// A motion without states is one of nothing: the methods have something to step with.
+static uint32_t size_of(const Solver* s) {
+  return s->n ? s->n : 1;
+}
+
+static SltStatus get_rates(void* user, double t, const double* x, double* rates) {
+  Solver* s = user;
+  // a step that leaves all numbers is too long; the FMU need not see it
+  if (s->broken || !all_finite(x, s->n)) return SLT_ERR_NOT_FINITE;
+  rates[0] = 0.0;
+  s->broken = !go(s, t, x) || !foreign_derivatives(s->f, rates);
+  return s->broken || !all_finite(rates, s->n) ? SLT_ERR_NOT_FINITE : SLT_OK;
+}
+
+static void tame(double* values, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (!isfinite(values[i])) values[i] = 0.0;
   }
 }
 
-/// One trial; the error relative to the tolerance, infinite where the equations have no values.
-static bool trial(Solver* s, double h, double* error) {
-  *error = (double)INFINITY;
-  for (int stage = 1; stage < STAGES; stage++) {
-    for (uint32_t i = 0; i < s->n; i++) {
-      double sum = 0.0;
-      for (int j = 0; j < stage; j++)
-        sum += weights[stage][j] * s->k[j][i];
-      s->end[i] = s->x[i] + h * sum;
+/// The Jacobian by differences: directional derivatives of an FMU need not be right.
+static SltStatus linearize(void* user, double t, double* x, double* f, double* values, double* ft,
+                           bool* timed) {
+  Solver* s = user;
+  const NumStepper* stepper = s->stepper;
+  SLT_TRY(get_rates(s, t, x, f));
+  double* scale = s->work;
+  for (uint32_t i = 0; i < s->n; i++)
+    scale[i] = fmax(1e-3 * stepper->scales.value[i], fabs(f[i]) * stepper->control.h_next);
+  *timed = true;
+  SLT_TRY(num_linear_differences(s->linear, get_rates, s, t, x, f, scale, stepper->control.h_next,
+                                 s->work + s->n, ft));
+  tame(values, (size_t)s->n * s->n);
+  tame(ft, s->n);
+  return SLT_OK;
+}
+
+static bool use_method(Solver* s, const char* name) {
+  if (!s->linear) {
+    SltAllocator usual = base_allocator(NULL);
+    if (num_linear_create_full(&usual, s->n, &s->linear) < 0) {
+      return fail(s->f, "out of memory", s->t);
     }
-    // a step that leaves all numbers is too long; the FMU need not see it
-    if (!all_finite(s->end, s->n)) return true;
-    if (!go(s, s->t + nodes[stage] * h, s->end)) return false;
-    if (!foreign_derivatives(s->f, s->k[stage])) return false;
-    if (!all_finite(s->k[stage], s->n)) return true;
   }
-  double worst = 0.0;
-  for (uint32_t i = 0; i < s->n; i++) {
-    double e = 0.0;
-    for (int j = 0; j < STAGES; j++)
-      e += error_weights[j] * s->k[j][i];
-    double size = fmax(fabs(s->x[i]), fabs(s->end[i]));
-    double weight = s->run->tolerance * (size + 1e-3 * fmax(s->scale[i], size));
-    if (weight > 0.0) worst = fmax(worst, fabs(h * e) / weight);
-  }
-  *error = worst;
+  NumSystem system = {.linear = s->linear, .linearize = linearize, .user = s};
+  num_stepper_switch(s->stepper, num_method_find(str_from_c(name)));
+  num_stepper_set_system(s->stepper, &system);
+  s->stiff_steps = s->easy_steps = 0;
   return true;
 }
 
-/// Whether stability bounds the step: two stages at its end differ by more than the method bears
-/// (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.2).
-static bool is_stiff(const Solver* s) {
-  double rates = 0.0;
-  double values = 0.0;
-  for (uint32_t i = 0; i < s->n; i++) {
-    double apart = 0.0;
-    for (int j = 0; j < STAGES - 1; j++)
-      apart += (weights[STAGES - 1][j] - weights[STAGES - 2][j]) * s->k[j][i];
-    double size = fmax(s->scale[i], fmax(fabs(s->x[i]), fabs(s->end[i])));
-    if (!(size > 0.0)) continue;
-    double change = (s->k[STAGES - 1][i] - s->k[STAGES - 2][i]) / size;
-    rates += change * change;
-    values += (apart / size) * (apart / size);
+/// After a step: the method for the next ones.
+static bool choose_method(Solver* s) {
+  const NumStepper* stepper = s->stepper;
+  if (s->n == 0 || s->n > STATES_MAX) return true;
+  if (stepper->method->stiff) {
+    double product = stepper->trial.h * num_linear_bound(s->linear, stepper->scales.value);
+    s->summary->implicit++;
+    s->easy_steps = product <= EASY_PRODUCT ? s->easy_steps + 1 : 0;
+    return s->easy_steps < EASY_STEPS || use_method(s, "dp54");
   }
-  return values > 0.0 && rates > 3.25 * 3.25 * values;
+  s->stiff_steps = stepper->control.stiff_suspected ? s->stiff_steps + 1 : 0;
+  return s->stiff_steps < STIFF_STEPS || use_method(s, "rodas5");
 }
 
-/// Indicators at a part of the step, and whether one of them lies in another domain than at its
+// ---- events -------------------------------------------------------------------------------------
+
+/// Indicators at a time of the step, and whether one of them lies in another domain than at its
 /// begin.
-static bool look(Solver* s, double h, double theta, bool* crossed, uint32_t* which) {
-  dense(s, h, theta, s->at);
-  if (!go(s, s->t + theta * h, s->at) || !foreign_indicators(s->f, s->z_at)) return false;
+static bool look(Solver* s, double t, bool* crossed, uint32_t* which) {
+  num_dense_eval(s->stepper, t, s->at);
+  if (!go(s, t, s->at) || !foreign_indicators(s->f, s->z_at)) return false;
   *crossed = false;
   for (uint32_t i = 0; i < s->m && !*crossed; i++) {
     s->z_size[i] = fmax(s->z_size[i], fabs(s->z_at[i]));
@@ -195,34 +201,35 @@ static bool look(Solver* s, double h, double theta, bool* crossed, uint32_t* whi
   return true;
 }
 
-/// The first point found at which something has crossed: `theta` lies behind it, by rounding.
-static bool locate(Solver* s, double h, double* theta, bool* found) {
-  double low = 0.0;
-  double high = 0.0;
+/// The first time found at which something has crossed: it lies behind the crossing, by rounding.
+static bool locate(Solver* s, double* t, bool* found) {
+  const NumTrial* trial = &s->stepper->trial;
+  double low = trial->t0;
+  double high = trial->t0;
   uint32_t which = 0;
   *found = false;
   for (int k = 1; k <= SAMPLES + 1 && !*found && s->m > 0; k++) {
     low = high;
-    high = (double)k / (SAMPLES + 1);
-    if (!look(s, h, high, found, &which)) return false;
+    high = k <= SAMPLES ? trial->t0 + trial->h * (double)k / (SAMPLES + 1) : trial->t;
+    if (!look(s, high, found, &which)) return false;
   }
   if (!*found) return true;
-  for (int turn = 0; turn < 200; turn++) {
-    double middle = low + 0.5 * (high - low);
-    double resolution = 2.0 * DBL_EPSILON * fmax(fabs(s->t), fabs(s->t + h));
-    if ((high - low) * h <= resolution || middle <= low || middle >= high) break;
+  double resolution = 2.0 * DBL_EPSILON * fmax(fabs(trial->t0), fabs(trial->t));
+  for (double middle = low; high - low > resolution;) {
     bool crossed = false;
-    if (!look(s, h, middle, &crossed, &which)) return false;
+    middle = low + 0.5 * (high - low);
+    if (middle <= low || middle >= high) break;
+    if (!look(s, middle, &crossed, &which)) return false;
     *(crossed ? &high : &low) = middle;
   }
   bool again = false;
-  if (!look(s, h, high, &again, &which)) return false;
+  if (!look(s, high, &again, &which)) return false;
   double beside = fabs(s->z_at[which]);
   if (again && beside > JUMP * s->z_size[which]) {
     s->summary->jumps = true;
     s->summary->jumping = which;
   }
-  *theta = high;
+  *t = high;
   return true;
 }
 
@@ -232,33 +239,59 @@ static bool row_at(Solver* s, double t) {
 }
 
 /// Rows of the grid inside the part of a step that is kept.
-static bool rows_inside(Solver* s, double h, double theta) {
-  while (grid(s->run, s->row) < s->t + theta * h * (1.0 - 1e-12)) {
+static bool rows_inside(Solver* s, double end) {
+  while (grid(s->run, s->row) < end - 1e-12 * (end - s->t)) {
     double t = grid(s->run, s->row++);
     if (t <= s->row_t) continue;
-    dense(s, h, fmin((t - s->t) / h, theta), s->at);
+    num_dense_eval(s->stepper, t, s->at);
     if (!go(s, t, s->at) || !row_at(s, t)) return false;
   }
   return true;
 }
 
-/// Derivatives and indicators where the motion goes on.
-static bool begin_motion(Solver* s) {
-  if (!foreign_derivatives(s->f, s->k[0]) || !foreign_indicators(s->f, s->z)) return false;
-  if (!all_finite(s->k[0], s->n)) return fail(s->f, "a derivative is not a finite number", s->t);
+/// Name of the first state for which `values` has no finite number.
+static bool fail_state(Solver* s, const char* what, const double* values) {
+  char text[300];
+  uint32_t i = 0;
+  while (i + 1 < s->n && isfinite(values[i]))
+    i++;
+  const FmuItem* state = s->f->d->states && i < s->f->d->state_count ? s->f->d->states[i] : NULL;
+  snprintf(text, sizeof text, "%s%s%.200s is not a finite number", what, state ? " " : "",
+           state ? state->name : "");
+  return fail(s->f, text, s->t);
+}
+
+static bool get_states(Solver* s) {
+  if (!foreign_states(s->f, s->x)) return false;
+  return all_finite(s->x, s->n) || fail_state(s, "the state", s->x);
+}
+
+/// Indicators where the motion goes on.
+static bool take_indicators(Solver* s) {
+  if (!foreign_indicators(s->f, s->z)) return false;
   for (uint32_t i = 0; i < s->m; i++) {
     if (isnan(s->z[i])) return fail(s->f, "an event indicator is not a number", s->t);
     s->z_size[i] = fmax(s->z_size[i], fabs(s->z[i]));
   }
-  for (uint32_t i = 0; i < s->n; i++)
-    s->scale[i] = fmax(s->scale[i], fabs(s->x[i]));
   return true;
+}
+
+/// The motion begins anew: rates may be others, though states are not.
+static bool begin_motion(Solver* s) {
+  NumSystem system = s->stepper->system;
+  if (!foreign_derivatives(s->f, s->rates)) return false;
+  if (!all_finite(s->rates, s->n)) return fail_state(s, "the derivative of the state", s->rates);
+  num_stepper_restart(s->stepper, s->t, size_of(s), s->x, s->rates);
+  if (system.linear) num_stepper_set_system(s->stepper, &system);
+  return take_indicators(s);
 }
 
 static ForeignStatus handle_event(Solver* s) {
   bool changed = false;
   if (!row_at(s, s->t)) return FOREIGN_FAILED;
   s->summary->events++;
+  if (s->t - s->event_t > STILL * DBL_EPSILON * fabs(s->t)) s->still = 0;
+  s->event_t = s->t;
   if (++s->still > STILL_EVENTS) {
     fail(s->f, "events follow each other without time going on", s->t);
     return FOREIGN_FAILED;
@@ -266,7 +299,7 @@ static ForeignStatus handle_event(Solver* s) {
   if (!foreign_enter_event(s->f) || !set_inputs(s, s->t, true)) return FOREIGN_FAILED;
   ForeignStatus status = foreign_event(s->f, &changed);
   if (status == FOREIGN_FAILED) return status;
-  if (status == FOREIGN_OK && changed && !foreign_states(s->f, s->x)) return FOREIGN_FAILED;
+  if (status == FOREIGN_OK && changed && !get_states(s)) return FOREIGN_FAILED;
   if (!row_at(s, s->t)) return FOREIGN_FAILED;
   return status;
 }
@@ -307,19 +340,44 @@ static bool differs(double a, double b, double size) {
 
 /// Relations are frozen between events: at a point rates and indicators are the same whatever was
 /// looked at in between. The values to compare with are those where the motion begins.
-static bool probe_point(Solver* s) {
-  double h = fmin(s->h, longest(s));
+static bool probe_point(Solver* s, double h) {
+  double* again = s->work;
   for (uint32_t i = 0; i < s->n; i++)
-    s->at[i] = s->x[i] + h * s->k[0][i];
-  if (!go(s, s->t + h, s->at) || !foreign_derivatives(s->f, s->k[1]) ||
+    s->at[i] = s->x[i] + h * s->rates[i];
+  if (!go(s, s->t + h, s->at) || !foreign_derivatives(s->f, again) ||
       !foreign_indicators(s->f, s->z_at) || !go(s, s->t, s->x) ||
-      !foreign_derivatives(s->f, s->k[1]) || !foreign_indicators(s->f, s->z_at)) {
+      !foreign_derivatives(s->f, again) || !foreign_indicators(s->f, s->z_at)) {
     return false;
   }
   for (uint32_t i = 0; i < s->n; i++)
-    s->summary->remembers |= differs(s->k[0][i], s->k[1][i], fabs(s->k[0][i]));
+    s->summary->remembers |= differs(s->rates[i], again[i], fabs(s->rates[i]));
   for (uint32_t i = 0; i < s->m; i++)
     s->summary->remembers |= differs(s->z[i], s->z_at[i], s->z_size[i]);
+  return true;
+}
+
+/// Derivatives that the FMU gives are those of its rates, as differences show them.
+static bool probe_slopes(Solver* s) {
+  const FmuDescription* d = s->f->d;
+  double* moved = s->work;
+  double* said = s->work + s->n;
+  if (!d->directional || !d->states || d->state_count != s->n) return true;
+  for (uint32_t i = 0; i < s->n && i < PROBE_STATES; i++) {
+    memcpy(s->at, s->x, s->n * sizeof *s->at);
+    s->at[i] += sqrt(DBL_EPSILON) * fmax(fabs(s->x[i]), s->stepper->scales.value[i]);
+    double step = s->at[i] - s->x[i];
+    if (!(step > 0.0)) continue;
+    if (!go(s, s->t, s->at) || !foreign_derivatives(s->f, moved) || !go(s, s->t, s->x) ||
+        !foreign_direction(s->f, d->states[i], NULL, 0, said)) {
+      return false;
+    }
+    for (uint32_t k = 0; k < s->n; k++) {
+      double slope = (moved[k] - s->rates[k]) / step;
+      double size = fmax(fabs(slope), fabs(said[k]));
+      double noise = ROUGH * DBL_EPSILON * (fabs(s->rates[k]) / step + size * fabs(s->x[i]) / step);
+      s->summary->slopes |= fabs(slope - said[k]) > ALIKE * size + noise;
+    }
+  }
   return true;
 }
 
@@ -328,7 +386,9 @@ static bool go_away(Solver* s, double h) {
   double reached = 0.0;
   bool event = false;
   if (!s->f->exchange) return foreign_step(s->f, s->t, h, &reached, &event) != FOREIGN_FAILED;
-  return go(s, s->t + h, s->x) && foreign_derivatives(s->f, s->k[1]);
+  for (uint32_t i = 0; i < s->n; i++)
+    s->at[i] = s->x[i] + h * s->rates[i];
+  return go(s, s->t + h, s->at) && foreign_derivatives(s->f, s->work);
 }
 
 /// A state that is kept and put back: the values are what they were, and so is what follows.
@@ -353,85 +413,125 @@ static bool probe_state(Solver* s, double h) {
 
 // ---- steps --------------------------------------------------------------------------------------
 
-/// Find a step that is accurate enough; its length in `h`.
-static bool make_step(Solver* s, double* h) {
-  double limit = longest(s);
-  *h = fmin(s->h, limit);
+/// No step is short enough.
+static bool fail_step(Solver* s, bool finite) {
+  if (s->broken) return false;
+  return fail(s->f, finite ? "the step became too short" : "it gives no finite values any more",
+              s->t);
+}
+
+/// Find a step that is accurate enough.
+static bool make_step(Solver* s) {
+  NumStepper* stepper = s->stepper;
+  double end = step_end(s);
   for (;;) {
-    double error = 0.0;
-    if (!trial(s, *h, &error)) return false;
-    if (error <= 1.0) {
-      s->summary->stiff += is_stiff(s);
-      double factor = error > 0.0 ? 0.9 * pow(error, -0.2) : 5.0;
-      if (*h >= s->h || factor < 1.0) s->h = *h * fmin(fmax(factor, 0.2), 5.0);
-      return true;
-    }
-    double factor = isfinite(error) ? fmax(0.9 * pow(error, -0.2), 0.1) : 0.1;
-    *h *= factor;
-    s->h = *h;
-    if (!(s->t + *h > s->t)) return fail(s->f, "the step became too short", s->t);
+    double h = stepper->control.h_next;
+    double left = end - s->t;
+    // two equal steps instead of one and a crumb
+    double target = h >= left ? end : s->t + (h > 0.5 * left ? 0.5 * left : h);
+    if (!(target > s->t)) return fail_step(s, true);
+    SltStatus status = num_stepper_attempt(stepper, target);
+    bool good = status >= 0 && stepper->trial.error <= 1.0;
+    if (good && num_dense_prepare(stepper) >= 0) return !s->broken;
+    if (s->broken || num_stepper_reject(stepper) < 0) return fail_step(s, status >= 0);
   }
 }
 
+/// The step up to `t`, where something has happened or the step ends.
+static bool take_step(Solver* s, double t) {
+  NumStepper* stepper = s->stepper;
+  if (t < stepper->trial.t) {
+    if (num_stepper_accept_until(stepper, t) < 0) return fail_step(s, false);
+  } else {
+    num_stepper_accept(stepper);
+  }
+  s->t = stepper->t;
+  memcpy(s->x, stepper->x, s->n * sizeof(double));
+  s->summary->steps++;
+  s->summary->stiff += stepper->control.stiff_suspected;
+  return choose_method(s) && go(s, s->t, s->x);
+}
+
+static bool probe(Solver* s) {
+  const double* rates = NULL;
+  double h = fmin(s->stepper->control.h_next, longest(s));
+  if (num_stepper_derivative(s->stepper, &rates) < 0) return false;
+  memcpy(s->rates, rates, s->n * sizeof(double));
+  return probe_point(s, h) && probe_slopes(s) && probe_state(s, h) && go(s, s->t, s->x);
+}
+
 static ForeignStatus advance(Solver* s) {
-  double h = 0.0;
-  double theta = 1.0;
   bool crossed = false;
   bool wanted = false;
   if (longest(s) > 0.0) {
-    if (!make_step(s, &h) || !locate(s, h, &theta, &crossed)) return FOREIGN_FAILED;
-    if (!rows_inside(s, h, theta)) return FOREIGN_FAILED;
-    // the end of a whole step is a sum with no rounding of its own where a time is to be met
-    bool meets = theta == 1.0 && h == longest(s);
-    double t = meets ? step_end(s) : s->t + theta * h;
-    if (theta == 1.0) {
-      memcpy(s->at, s->end, s->n * sizeof(double));
-    } else {
-      dense(s, h, theta, s->at);
-    }
-    if (t > s->t) s->still = 0;
-    s->t = t;
-    memcpy(s->x, s->at, s->n * sizeof(double));
-    if (!go(s, s->t, s->x)) return FOREIGN_FAILED;
-    s->summary->steps++;
+    if (!make_step(s)) return FOREIGN_FAILED;
+    double t = s->stepper->trial.t;
+    if (!locate(s, &t, &crossed) || !rows_inside(s, t) || !take_step(s, t)) return FOREIGN_FAILED;
     ForeignStatus status = foreign_step_done(s->f, &wanted);
     if (status != FOREIGN_OK) return status;
   }
   bool jumps = pass_inputs(s, s->t);
-  if (crossed || wanted || jumps || s->t >= s->f->next_event) {
+  bool event = crossed || wanted || jumps || s->t >= s->f->next_event;
+  if (event) {
     ForeignStatus status = handle_event(s);
     if (status != FOREIGN_OK) return status;
   }
-  if (!begin_motion(s)) return FOREIGN_FAILED;
+  if (!(event ? begin_motion(s) : take_indicators(s))) return FOREIGN_FAILED;
   bool probes = s->run->probe && s->summary->steps % PROBE_STEPS == 1 && longest(s) > 0.0;
-  if (probes && (!probe_point(s) || !probe_state(s, fmin(s->h, longest(s))))) return FOREIGN_FAILED;
-  return FOREIGN_OK;
+  return probes && !probe(s) ? FOREIGN_FAILED : FOREIGN_OK;
 }
 
+/// Memory, and a stepper with room for both methods.
 static bool take_memory(Solver* s) {
-  size_t n = s->n;
+  size_t n = size_of(s);
   size_t m = s->m;
-  s->memory = calloc(n * (4 + STAGES) + 3 * m + 1, sizeof(double));
-  if (!s->memory) return fail(s->f, "out of memory", s->t);
+  const NumMethod* method = num_method_find(STR_LIT("dp54"));
+  const NumMethod* implicit = num_method_find(STR_LIT("rodas5"));
+  NumOptions options = num_options();
+  options.rtol = s->run->tolerance;
+  options.atol = 0.0;
+  options.by_scale = true;
+  options.norm = NUM_NORM_MAX;
+  // indicators are looked at between the rows that are asked for, however smooth the motion is
+  options.h_max = m ? s->run->every : 0.0;
+  size_t size = num_stepper_size(method, (uint32_t)n);
+  size_t other = num_stepper_size(implicit, (uint32_t)n);
+  s->memory = calloc(7 * n + 3 * m + 1, sizeof(double));
+  s->storage = calloc(1, size > other ? size : other);
+  if (!s->memory || !s->storage) return fail(s->f, "out of memory", s->t);
+  if (num_stepper_init(s->storage, method, (uint32_t)n, &options, &s->stepper) < 0) {
+    return fail(s->f, "the tolerance must lie between 0 and 1", s->t);
+  }
+  num_stepper_set_rhs(s->stepper, get_rates, s);
   double* at = s->memory;
-  double** arrays[] = {&s->x, &s->end, &s->at, &s->scale};
-  for (size_t i = 0; i < 4; i++, at += n)
-    *arrays[i] = at;
-  for (int i = 0; i < STAGES; i++, at += n)
-    s->k[i] = at;
-  s->z = at;
-  s->z_at = at + m;
-  s->z_size = at + 2 * m;
+  s->x = at;
+  s->at = at += n;
+  s->rates = at += n;
+  s->work = at += n;  // 3 n
+  s->z = at += 4 * n;
+  s->z_at = at += m;
+  s->z_size = at + m;
   return true;
+}
+
+/// The first step.
+static bool start_motion(Solver* s) {
+  for (uint32_t i = 0; i < s->n; i++)
+    s->at[i] = fabs(s->x[i]);
+  num_stepper_set_scales(s->stepper, size_of(s), s->at, NULL);
+  num_stepper_start(s->stepper, s->t, size_of(s), s->x, NULL);
+  if (!begin_motion(s)) return false;
+  if (num_stepper_choose_h(s->stepper, step_end(s), s->run->stop - s->run->start) < 0)
+    return fail_step(s, false);
+  return go(s, s->t, s->x);
 }
 
 static bool exchange(Solver* s) {
   bool changed = false;
   ForeignStatus status = foreign_event(s->f, &changed);
-  if (status != FOREIGN_FAILED && !foreign_states(s->f, s->x)) status = FOREIGN_FAILED;
-  if (status != FOREIGN_FAILED && (!row_at(s, s->t) || !begin_motion(s))) status = FOREIGN_FAILED;
+  if (status != FOREIGN_FAILED && (!get_states(s) || !row_at(s, s->t))) status = FOREIGN_FAILED;
+  if (status == FOREIGN_OK && !start_motion(s)) status = FOREIGN_FAILED;
   s->row = 1;
-  s->h = (s->run->stop - s->run->start) * 1e-4;
   while (status == FOREIGN_OK && s->t < s->run->stop)
     status = advance(s);
   s->summary->t = s->t;
@@ -501,8 +601,12 @@ static bool prepare(Foreign* f, void* user) {
 
 bool fmu_simulate(Foreign* foreign, const FmuRun* run, FmuSummary* out) {
   *out = (FmuSummary){.t = run->start};
-  Solver s = {
-      .f = foreign, .run = run, .summary = out, .t = run->start, .row_t = -(double)INFINITY};
+  Solver s = {.f = foreign,
+              .run = run,
+              .summary = out,
+              .t = run->start,
+              .row_t = -(double)INFINITY,
+              .event_t = -(double)INFINITY};
   if (run->early) {
     double reached = 0.0;
     bool event = false;
@@ -520,6 +624,8 @@ bool fmu_simulate(Foreign* foreign, const FmuRun* run, FmuSummary* out) {
   s.n = foreign->states;
   s.m = foreign->indicators;
   if (good) good = foreign->exchange ? take_memory(&s) && exchange(&s) : co_simulate(&s);
+  num_linear_free(s.linear);
+  free(s.storage);
   free(s.memory);
   free(s.u);
   return good;

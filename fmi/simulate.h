@@ -37,8 +37,9 @@ typedef struct FmuRun {
 typedef struct FmuSummary {
   double t;
   uint64_t steps, events;
-  uint64_t stiff;  // steps that stability bounds
-  bool ended;      // by the FMU
+  uint64_t stiff;     // steps that stability bounds
+  uint64_t implicit;  // ... or would bound: those of an implicit method
+  bool ended;         // by the FMU
   // event indicators of model exchange
   bool jumps;          // one of them changes sign without passing zero
   uint32_t jumping;    // that one
@@ -46,6 +47,7 @@ typedef struct FmuSummary {
   // what probing has found
   bool remembers;  // values at a point depend on what was looked at before
   bool early;      // what belongs to a later phase is done
+  bool slopes;     // directional derivatives are not those of the rates
   bool forgets;    // a state that is put back is not what was kept
 } FmuSummary;
 

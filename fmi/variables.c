@@ -131,7 +131,9 @@ static SltStatus take_initial_values(FmuVariables* variables, SltSim* sim) {
   for (uint32_t i = 0; slt_sim_initial(sim, i, &initial); i++) {
     FmuVariable* key = &(FmuVariable){.quantity = initial.quantity};
     FmuVariable** found = bsearch((void*)&key, (void*)sorted, count, sizeof *sorted, by_quantity);
-    if (!found || !isfinite(initial.value)) continue;
+    if (!found) continue;
+    (*found)->by_constants = !initial.reads && !initial.guess;
+    if (!isfinite(initial.value)) continue;
     bool kept = slt_sim_get(sim, initial.quantity) == initial.value;
     (*found)->start = initial.value;
     (*found)->initial = kept && !initial.guess ? FMU_EXACT : FMU_APPROX;

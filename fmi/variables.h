@@ -38,6 +38,7 @@ typedef struct FmuVariable {
   uint32_t rate;       // reference of the derivative of a continuous state; 0: it is none
   uint32_t rate_of;    // of a derivative: reference of what it is the derivative of
   FmuInitial initial;  // of what is neither a constant nor an input
+  bool by_constants;   // its initial value follows from constants alone
   double start;
 } FmuVariable;
 

@@ -87,6 +87,21 @@ def test_time_events_and_wishes(folder):
     ran = run(folder, f'fmu b = "{make(folder, "ENDS")}";', "--until", 3, "-o", "-")
     check(ran.returncode == 0 and "has ended the simulation" in ran.stderr, ran.stderr)
     check(abs(rows_of(ran)[-1]["time"] - EXACT[1]) < 1e-5, rows_of(ran)[-1])
+    ran = run(folder, f'fmu b = "{make(folder, "STEP_TERMINATES")}";', "--until", 3, "-o", "-")
+    check(ran.returncode == 0 and "has ended the simulation" in ran.stderr, ran.stderr)
+    check(0.2 < rows_of(ran)[-1]["time"] < 1, rows_of(ran)[-1])
+
+
+def test_stiffness(folder):
+    """Derivatives by differences, of the FMU, and wrong ones of the FMU: no more steps than the equations themselves take."""
+    slopes = ME.replace("modelIdentifier", 'providesDirectionalDerivative="true" modelIdentifier')
+    for faults, interfaces in ((["ROBERTSON"], ME), (["ROBERTSON"], slopes), (["ROBERTSON", "WRONG_SLOPES"], slopes)):
+        for indicators in (0, 1):
+            path = make(folder, *faults, interfaces=interfaces, indicators=indicators)
+            ran = run(folder, f'fmu b = "{path}";', "--until", 1e6, "-o", "-", "--rtol", 1e-8)
+            steps = int(ran.stderr.split("steps")[1].split()[0]) if ran.returncode == 0 else -1
+            check(0 < steps < 1000, faults, interfaces, steps, ran.stderr)
+            check(abs(rows_of(ran)[-1]["b.h"] - 0.00203148392) < 1e-9, faults, rows_of(ran)[-1])
 
 
 def test_bad_libraries(folder):
@@ -105,6 +120,7 @@ def test_bad_libraries(folder):
             if fault in ("CRASH", "EXIT", "FAIL", "HANG"):
                 check(len(Path(folder, f"{fault}.csv").read_text().splitlines()) > 1, fault, "rows are kept")
                 check("E0813" in ran.stderr and "'b'" in ran.stderr, fault, ran.stderr)
+                check(f"{fault}.lisma:1:9" in ran.stderr and "fmu b =" in ran.stderr, "where it is asked for", ran.stderr)
 
 
 def test_messages(folder):
@@ -200,6 +216,47 @@ def test_loops_through_an_fmu(folder):
         check(abs(row["p.y"] - (0.5 + math.exp(-row["time"])) / 1.5) < 1e-7, row)
 
 
+START = """const h = 1, e = 0.8;
+y' = v;  y(t0) = 1;
+v' = -9.81;  v(t0) = 0;
+u(t0) = 0;  hits(t0) = 0;
+w' = u - w;  w(t0) = 2 * y(t0) + h;
+c' = u;  c(t0) = 3 * u;
+q' = -q;  q(t0) = h;
+z = 2 * y + u;
+state bounce [y <= 0 and v < 0] { set v = -e * v, hits = hits + 1; } from init, bounce;
+"""
+
+
+def test_initial_values(folder):
+    """An FMU begins with the start values and inputs that the model gives it."""
+    names = ["b.y", "b.v", "b.w", "b.c", "b.q", "b.hits", "b.z"]
+    Path(folder, "start.lisma").write_text(START)
+    cases = [("h = 7, y(t0) = 3, hits(t0) = 5", "2", [], [3, 0, 13, 6, 7, 5, 8]),
+             ("h = 7, y(t0) = 3, `hits`(t0) = 5", "2", ["b.y(t0)=5", "b.hits(t0)=9"], [5, 0, 17, 6, 7, 9, 12]),
+             ("h = 7", "-b.q", [], [1, 0, 9, -21, 7, 0, -5])]
+    for version in ("2", "3"):
+        for kind in ("cs", "me"):
+            saltus("export", "start.lisma", "--fmi", version, "--kind", kind, "-o", "start.fmu", cwd=folder)
+            for given, u, sets, wanted in cases:
+                words = [word for one in sets for word in ("--set", one)]
+                text = f'fmu b = "start.fmu" ({given}); b.u = {u};'
+                result = run(folder, text, "--until", "1", "--out", ",".join(names), "-o", "-", *words)
+                check(result.returncode == 0, f"{version} {kind} {given}: {result.stderr}")
+                # co-simulation has the outputs of its inputs after its first event
+                first = [row for row in rows_of(result) if row["time"] == 0.0][-1]
+                check([first[name] for name in names] == wanted, f"{version} {kind} {given} {u}: {first}")
+    result = run(folder, 'fmu b = "start.fmu" (w(t0) = 4);')
+    check("'w(t0)' is no parameter" in result.stderr, result.stderr)
+    result = run(folder, 'fmu b = "start.fmu"; b.y(t0) = 4;')
+    check("initial values of an FMU are arguments" in result.stderr, result.stderr)
+    Path(folder, "model.lisma").write_text('fmu b = "start.fmu";')
+    result = saltus("sweep", "model.lisma", "--vary", "b.y(t0)=1,4", "-m", "m = max(b.w)", "--until", "1", "-o", "-", cwd=folder)
+    check(result.returncode == 0, result.stderr)
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    check([float(row["m"]) for row in rows] == [3, 9], f"a sweep over an initial value: {result.stdout}")
+
+
 def test_inputs_that_belong_to_events(folder):
     """Discrete inputs are set in events alone; the FMU refuses them elsewhere."""
     more = '''<ScalarVariable name="d" valueReference="3" causality="input" variability="discrete"><Real start="0"/></ScalarVariable>
@@ -293,7 +350,8 @@ def main():
         return 77
     cache = Path(os.environ["SALTUS_BUILD"], "CMakeCache.txt").read_text()
     sanitized = any(line.startswith("SALTUS_SANITIZE:") and "address" in line for line in cache.splitlines())
-    ours = ("test_round_trip", "test_arrays_of_parts", "test_equations_and_inputs", "test_loops_through_an_fmu", "test_communication")
+    ours = ("test_round_trip", "test_arrays_of_parts", "test_equations_and_inputs", "test_loops_through_an_fmu", "test_communication",
+            "test_initial_values")
     for name, test in list(globals().items()):
         if not name.startswith("test_") or (sanitized and name in ours):
             continue  # an FMU that is sanitized itself cannot be loaded

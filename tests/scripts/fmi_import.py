@@ -47,6 +47,7 @@ void* fmi2Instantiate(const char* n, int k, const char* guid, const char* r, con
   if (HAS("CRASH_EARLY")) { raise(SIGSEGV); }
   M* m = calloc(1, sizeof *m); m->x[0] = 1; return m; }
 void fmi2FreeInstance(void* m) {
+  if (HAS("CRASH_AT_END")) { raise(SIGSEGV); }
   if (HAS("HANG_AT_END")) { for (;;) ; }
   free(m); }
 int fmi2SetupExperiment(void* c, int a, double b, double t, int d, double e) { ((M*)c)->t = t; return OK; }
@@ -56,7 +57,10 @@ int fmi2EnterEventMode(void* c) { if (!((M*)c)->ready && !HAS("LAX")) return 3; 
 int fmi2EnterContinuousTimeMode(void* c) { ((M*)c)->flows = 1; return OK; }
 int fmi2SetTime(void* c, double t) { ((M*)c)->t = t; return OK; }
 int fmi2SetContinuousStates(void* c, const double* x, size_t n) { memcpy(((M*)c)->x, x, n * 8); return OK; }
-int fmi2GetContinuousStates(void* c, double* x, size_t n) { memcpy(x, ((M*)c)->x, n * 8); return OK; }
+int fmi2GetContinuousStates(void* c, double* x, size_t n) { memcpy(x, ((M*)c)->x, n * 8);
+  if (HAS("BEGINS_WITH_NAN")) { x[0] = NAN; }
+  if (HAS("INFINITE_STATE") && ((M*)c)->n) { x[1] = INFINITY; }
+  return OK; }
 int fmi2GetDerivatives(void* c, double* d, size_t n) { M* m = c;
   if (HAS("CRASH")) { if (m->t > 0.2) *(volatile int*)0 = 1; }
   if (HAS("HANG")) { if (m->t > 0.2) for (;;) ; }
@@ -68,6 +72,8 @@ int fmi2GetDerivatives(void* c, double* d, size_t n) { M* m = c;
   if (HAS("LEAVES_A_CHILD")) { static int once; if (m->t > 0.2 && !once++ && !fork()) { sleep(100); _exit(0); } }
   if (HAS("GARBLES")) { if (m->t > 0.2) for (int i = 3; i < 20; i++) write(i, "garbage!", 8); }
   if (HAS("NOT_A_NUMBER")) { if (m->t > 0.2) { d[0] = d[1] = NAN; return OK; } }
+  if (HAS("ROBERTSON")) { double a = m->x[0], b = m->x[1], c3 = 1 - a - b;
+    d[0] = -0.04 * a + 1e4 * b * c3; d[1] = 0.04 * a - 1e4 * b * c3 - 3e7 * b * b; return OK; }
   d[0] = m->x[1]; d[1] = -9.81;
   if (HAS("REMEMBERS")) { static double seen; seen = fmax(seen, m->t); d[1] = seen > m->t ? -9.8 : -9.81; }
   return OK; }
@@ -87,6 +93,7 @@ int fmi2NewDiscreteStates(void* c, EI* e) { M* m = c; memset(e, 0, sizeof *e);
   return OK; }
 int fmi2CompletedIntegratorStep(void* c, int a, int* e, int* t) { *e = *t = 0; ((M*)c)->steps++;
   if (HAS("ALWAYS")) { *e = 1; }
+  if (HAS("STEP_TERMINATES")) { *t = ((M*)c)->t > 0.2; }
   return OK; }
 int fmi2GetReal(void* c, const unsigned* r, size_t n, double* v) { M* m = c; for (size_t i = 0; i < n; i++) v[i] = r[i] < 2 ? m->x[r[i]] : r[i] == 3 ? m->held : r[i] == 4 ? m->u : m->n; return OK; }
 int fmi2SetReal(void* c, const unsigned* r, size_t n, const double* v) { M* m = c; for (size_t i = 0; i < n; i++) {
@@ -101,8 +108,17 @@ int fmi2DoStep(void* c, double t, double h, int a) { M* m = c; if (!m->ready && 
   if (HAS("RANDOM_VALUES")) { m->x[1] += 1e-9 * (double)(getpid() % 1000 + 1); }
   m->x[0] += h * m->x[1]; m->t = t + h; if (HAS("NAN_STEP") && t > 0.05) m->x[0] = NAN; return OK; }
 int fmi2GetBooleanStatus(void* c, int k, int* v) { *v = 1; return OK; }
+int fmi2GetDirectionalDerivative(void* c, const unsigned* of, size_t n, const unsigned* by, size_t k, const double* seed, double* out) {
+  M* m = c; double a = m->x[0], b = m->x[1], y = 1 - a - b;
+  double ball[4] = {0, 1, 0, 0}, reactions[4] = {-0.04 - 1e4 * b, 1e4 * (y - b), 0.04 + 1e4 * b, -1e4 * (y - b) - 6e7 * b};
+  if (HAS("WRONG_SLOPES")) { reactions[0] = -0.04; reactions[2] = 0.04; ball[2] = 0.5; }
+  for (size_t i = 0; i < n; i++) { out[i] = 0;
+    for (size_t j = 0; j < k; j++) out[i] += of[i] < 10 ? seed[j] * (of[i] == by[j]) : (HAS("ROBERTSON") ? reactions : ball)[2 * (of[i] - 10) + by[j]] * seed[j]; }
+  return OK; }
 int fmi2GetFMUstate(void* c, void** s) { if (!*s) *s = malloc(sizeof(M)); memcpy(*s, c, sizeof(M)); return OK; }
-int fmi2SetFMUstate(void* c, void* s) { M kept = *(M*)c; memcpy(c, s, sizeof(M));
+int fmi2SetFMUstate(void* c, void* s) { M kept = *(M*)c;
+  if (HAS("PUTS_NOTHING_BACK")) { return OK; }
+  memcpy(c, s, sizeof(M));
   if (HAS("FORGETS")) { ((M*)c)->x[1] = kept.x[1] + 1e-3; }
   return OK; }
 int fmi2FreeFMUstate(void* c, void** s) { free(*s); *s = 0; return OK; }
@@ -212,6 +228,33 @@ def test_communication_points(folder):
     check(run.returncode == 0 and "10000 steps" in run.stderr, run.stderr)
 
 
+def test_stiffness(folder):
+    """Robertson's reactions to t = 1e8, five powers of ten apart; and back to explicit steps where they do."""
+    path = make(folder, "ROBERTSON", indicators=0)
+    run = saltus("run", path, "--until", 1e8, "--rtol", 1e-8, "-o", "-", "--out", "h,v")
+    check(run.returncode == 0 and "steps are implicit" in run.stderr, run.stderr)
+    check(abs(rows_of(run)[-1]["h"] / 2.082417512e-5 - 1) < 1e-6, rows_of(run)[-1])
+    run = saltus("run", path, "--until", 40, "--rtol", 1e-8, "-o", "-", "--out", "h,v")
+    check(abs(rows_of(run)[-1]["h"] - 0.71582706871) < 1e-9, rows_of(run)[-1])
+    Path(folder, "bursts.lisma").write_text("const w = 5;  k(t0) = 1;  x' = -k * (x - cos(w * time));  x(t0) = 1;\n"
+                                            "at 5 each 10 repeat * { set k = 1e6; }\nat 10 each 10 repeat * { set k = 1; }\n")
+    saltus("export", Path(folder, "bursts.lisma"), "--kind", "me", "-o", Path(folder, "bursts.fmu"))
+    run = saltus("run", Path(folder, "bursts.fmu"), "--until", 40, "--rtol", 1e-8, "-o", "-", "--every", 0.5)
+    direct = saltus("run", Path(folder, "bursts.lisma"), "--until", 40, "--rtol", 1e-8, "-o", "-", "--every", 0.5)
+    ends = {r["time"]: r["x"] for r in rows_of(direct)}
+    worst = max(abs(r["x"] - ends[r["time"]]) for r in rows_of(run) if r["time"] in ends)
+    check(run.returncode == 0 and worst < 1e-6, worst, run.stderr, direct.stderr)
+
+
+def test_indicators_of_time(folder):
+    """Motion that is smooth does not make steps so long that indicators of the time alone are lost between them."""
+    Path(folder, "waves.lisma").write_text("x' = 1; x(t0) = 0; y = sin(10 * time); n(t0) = 0;\n"
+                                           "state a [y > 0.5] { set n = n + 1; } from init, b; state b [y < -0.5] {} from a;")
+    saltus("export", Path(folder, "waves.lisma"), "--kind", "me", "-o", Path(folder, "waves.fmu"))
+    run = saltus("run", Path(folder, "waves.fmu"), "--until", 20, "-o", "-")
+    check(run.returncode == 0 and rows_of(run)[-1]["n"] == 32, rows_of(run)[-1], run.stderr)
+
+
 def test_without_states(folder):
     run = saltus("run", make(folder, "CLOCK", indicators=0, states=0), "--until", 1, "-o", "-", "--every", 0.25)
     check(run.returncode == 0 and rows_of(run)[-1]["time"] == 1, run.stderr)
@@ -227,6 +270,8 @@ def test_an_fmu_that_ends(folder):
     run = saltus("run", make(folder, "ENDS"), "-o", "-")
     check(run.returncode == 0 and "has ended it" in run.stderr, run.stderr)
     check(abs(rows_of(run)[-1]["time"] - EXACT[1]) < 1e-5, rows_of(run)[-1])
+    run = saltus("run", make(folder, "STEP_TERMINATES"), "-o", "-")
+    check(run.returncode == 0 and "has ended it" in run.stderr and 0.2 < rows_of(run)[-1]["time"] < 1, run.stderr)
     run = saltus("run", make(folder, "STEP_ENDS", interfaces=CS), "-o", "-", "--every", 0.1)
     check(run.returncode == 0 and "has ended it" in run.stderr, run.stderr)
 
@@ -234,7 +279,8 @@ def test_an_fmu_that_ends(folder):
 def test_bad_libraries(folder):
     """Crashes, loops, exits, greed: a message, and the rows until then."""
     for fault, words in (("CRASH", "crashed"), ("CRASH_EARLY", "crashed"), ("HANG", "did not end"), ("EXIT", "ended its process"),
-                         ("STANDS", "stopped its process"), ("CLOSE", "crashed"), ("FAIL", "returned Error"), ("NOT_A_NUMBER", "too short"),
+                         ("STANDS", "stopped its process"), ("CLOSE", "crashed"), ("FAIL", "returned Error"), ("NOT_A_NUMBER", "no finite values any more at t = 0.2"),
+                         ("INFINITE_STATE", "the state v is not a finite number"), ("BEGINS_WITH_NAN", "the state h is not a finite number"),
                          ("STUCK", "does not end"), ("GARBLES", "has written into"), ("NAN_INDICATOR", "indicator is not a number"),
                          ("DUE_AGAIN", "without time going on"), ("NAN_EVENT", "not a number")):
         out = Path(folder, f"{fault}.csv")
@@ -244,8 +290,16 @@ def test_bad_libraries(folder):
             check(len(out.read_text().splitlines()) > 10, fault, "rows are kept")
         if fault == "FAIL":
             check("the pump is dry at 7%" in run.stderr, run.stderr)
+    broken = Path(folder, "broken.fmu")
+    with zipfile.ZipFile(make(folder)) as old, zipfile.ZipFile(broken, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, b"no library" if name.endswith(".so") else old.read(name))
+    run = saltus("run", broken, "-o", "-")
+    check("cannot be loaded: binaries/" in run.stderr and "saltus-fmu-" not in run.stderr, run.stderr)
     run = saltus("run", make(folder, "HANG_AT_END"), "-o", "-", "--until", 0.3)
-    check(run.returncode == 0 and "when it is freed" in run.stderr, run.returncode, run.stderr)
+    check(run.returncode == 0 and "does not end when it is freed" in run.stderr, run.returncode, run.stderr)
+    run = saltus("run", make(folder, "CRASH_AT_END"), "-o", "-", "--until", 0.3)
+    check(run.returncode == 0 and "crashes when it is freed" in run.stderr, run.returncode, run.stderr)
     begun = time.monotonic()
     run = saltus("run", make(folder, "LEAVES_A_CHILD"), "-o", "-", "--until", 0.3)
     check(run.returncode == 0 and time.monotonic() - begun < 20, "what it left behind has ended too", run.stderr)
@@ -293,18 +347,22 @@ def test_check(folder):
     run = saltus("check", make(folder))
     check(run.returncode == 0 and "nothing found" in run.stdout, run.stdout, run.stderr)
     keeps = 'canGetAndSetFMUstate="true" modelIdentifier'
+    slopes = 'providesDirectionalDerivative="true" modelIdentifier'
     for fault, interfaces, words in (("SIGNS", ME, "jumps over zero"), ("HUGE_ONE", ME, "order of 1"),
                                      ("REMEMBERS", ME, "not frozen"),
                                      ("FORGETS", ME.replace("modelIdentifier", keeps), "put back"),
+                                     ("PUTS_NOTHING_BACK", ME.replace("modelIdentifier", keeps), "put back"),
+                                     ("WRONG_SLOPES", ME.replace("modelIdentifier", slopes), "directional derivatives"),
+                                     ("CRASH_AT_END", ME, "crashes when it is freed"),
                                      ("FORGETS", CS.replace("modelIdentifier", keeps), "put back"),
                                      ("LAX", ME, "EnterEventMode before initialization is accepted"),
                                      ("LAX", CS, "DoStep before initialization is accepted"),
                                      ("RANDOM_VALUES", CS, "not deterministic")):
         run = saltus("check", make(folder, fault, interfaces=interfaces))
         check(run.returncode == 1 and words in run.stdout, fault, run.stdout)
-    for interface in (ME, CS):
-        run = saltus("check", make(folder, interfaces=interface.replace("modelIdentifier", keeps)))
-        check(run.returncode == 0 and "nothing found" in run.stdout, "states that are kept", run.stdout, run.stderr)
+    for interface in (ME.replace("modelIdentifier", keeps), CS.replace("modelIdentifier", keeps), ME.replace("modelIdentifier", slopes)):
+        run = saltus("check", make(folder, interfaces=interface))
+        check(run.returncode == 0 and "nothing found" in run.stdout, interface, run.stdout, run.stderr)
     wrong = {'<Real derivative="1"/>': ('<Real derivative="99"/>', "not there"),
              'name="v"': ('name="h"', "two variables"), 'guid="TOKEN"': ('guid=""', "no GUID"),
              'variability="discrete"': ('variability="fixed"', "does not go with"),
