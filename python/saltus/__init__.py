@@ -15,6 +15,9 @@ import threading as _threading
 from typing import Any as _Any
 
 from . import _saltus
+
+_saltus.set_main_thread(_threading.main_thread().ident or 0)  # refuses a second interpreter
+
 from ._errors import Diagnostic, ModelError, RunError, SaltusError, UnknownName
 from ._events import Event, Events
 from ._experiments import Comparison, Derivative, Fit, Fitted, Optimum, Sensitivities, Sweep, compare
@@ -72,7 +75,6 @@ def _after_fork() -> None:
     _saltus.set_main_thread(_threading.get_ident())
 
 
-_saltus.set_main_thread(_threading.main_thread().ident or 0)
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_after_fork)
 

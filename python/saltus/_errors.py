@@ -3,11 +3,37 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._result import Result
+
+
+#: options of the command line that have another name as arguments here
+_ARGUMENTS = {"hmin": "h_min", "hmax": "h_max", "from": "start", "jobs": "threads"}
+_OPTION = re.compile(
+    r"--(rtol|atol|h0|hmin|hmax|step|from|until|every|gamma|seed|jobs|event-eps|max-events|max-steps)\b"
+    r"|--(method|zeno|detection|sliding) (\w+)"
+)
+
+
+def _argument(found: re.Match[str]) -> str:
+    name = found[1] or found[2]
+    name = _ARGUMENTS.get(name, name.replace("-", "_"))
+    return f'{name}="{found[3]}"' if found[2] else name
+
+
+def in_python(text: str) -> str:
+    """A hint of the library with the options of the command line as the arguments that they are here."""
+    return _OPTION.sub(_argument, text) if "--" in text else text
+
+
+def _rendered_in_python(text: str) -> str:
+    """Only the hints: lines of the model stay what they are."""
+    lines = text.split("\n")
+    return "\n".join(in_python(line) if line.lstrip().startswith("= hint:") else line for line in lines)
 
 
 @dataclass(frozen=True)
@@ -23,6 +49,11 @@ class Diagnostic:
     message: str
     hint: str | None
     rendered: str  #: the whole message: place, source line, carets, hint
+
+    def __post_init__(self) -> None:
+        if self.hint:
+            object.__setattr__(self, "hint", in_python(self.hint))
+            object.__setattr__(self, "rendered", _rendered_in_python(self.rendered or ""))
 
     def __str__(self) -> str:
         return self.rendered or self.message
@@ -54,12 +85,12 @@ class SaltusError(Exception):
         super().__init__(message)
         self.message = message
         self.code = code
-        self.hint = hint
+        self.hint = in_python(hint) if hint else hint
         self.file = file
         self.line = line
         self.column = column
         self.span = span
-        self.rendered = (rendered or "").rstrip("\n") or None
+        self.rendered = _rendered_in_python(rendered or "").rstrip("\n") or None
 
     def __str__(self) -> str:
         if self.rendered:
@@ -138,6 +169,10 @@ class UnknownName(SaltusError, KeyError):
 
 def model_error(*, status: int, text: str, name: str, messages: list[dict[str, Any]]) -> ModelError:
     return ModelError(f"{name}: {text}", [Diagnostic(**m) for m in messages])
+
+
+def value_error(*, text: str) -> ValueError:
+    return ValueError(in_python(text))
 
 
 def run_error(**fields: Any) -> RunError:

@@ -334,6 +334,10 @@ void raise_made(const char* maker, PyObject* keywords) {
   Py_DECREF(keywords);
 }
 
+void raise_options(const char* problem) {
+  raise_made("value_error", Py_BuildValue("{s:s}", "text", problem));
+}
+
 PyObject* run_error_dict(SltSim* sim, SltStatus status) {
   SltRunError e = {.status = SLT_OK};
   if (sim) e = slt_sim_error(sim);

@@ -15,7 +15,16 @@
 static unsigned long main_thread;  // written with the interpreter lock only
 
 PyObject* driver_set_main(PyObject* module, PyObject* ident) {
+  static int64_t home = -1;
   (void)module;
+  int64_t here = PyInterpreterState_GetID(PyInterpreterState_Get());
+  if (home < 0) home = here;
+  if (here != home) {
+    PyErr_SetString(PyExc_ImportError,
+                    "saltus can be used in one interpreter of a process only, and is in use in "
+                    "another one; threads and processes are possible");
+    return NULL;
+  }
   unsigned long value = PyLong_AsUnsignedLong(ident);
   if (value == (unsigned long)-1 && PyErr_Occurred()) return NULL;
   main_thread = value;

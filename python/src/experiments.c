@@ -33,7 +33,7 @@ static bool work_begin(Work* work, PyObject* self, PyObject* options, PyObject* 
   if (!sim_options_from(options, &work->sim)) return false;
   const char* problem = NULL;
   if (slt_sim_options_check(work->model->model, &work->sim, &problem) < 0) {
-    PyErr_SetString(PyExc_ValueError, problem ? problem : "options that cannot be");
+    raise_options(problem ? problem : "options that cannot be");
     return false;
   }
   if (until && !end_from(until, work->model->model, &work->sim, &work->until)) return false;

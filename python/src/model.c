@@ -10,7 +10,15 @@
 
 #define WARNINGS_MAX 1000  // kept of one run
 
-static ModelObject* all_models;  // written with the interpreter lock only
+/// Calls that are inside of models now, those around a callback included. The list is read and
+/// written with the interpreter lock only.
+typedef struct Call {
+  ModelObject* model;
+  unsigned long thread;
+} Call;
+
+static Call* calls;
+static size_t call_count, call_capacity;
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -21,40 +29,51 @@ bool model_enter(ModelObject* model) {
                     "exist here; load the model again in the child process");
     return false;
   }
-  atomic_fetch_add(&model->inside, 1);
+  if (call_count == call_capacity) {
+    size_t capacity = call_capacity ? 2 * call_capacity : 16;
+    Call* grown = realloc(calls, capacity * sizeof *grown);
+    if (!grown) {
+      PyErr_NoMemory();
+      return false;
+    }
+    calls = grown;
+    call_capacity = capacity;
+  }
+  calls[call_count++] = (Call){model, PyThread_get_thread_ident()};
   return true;
 }
 
 void model_leave(ModelObject* model) {
-  atomic_fetch_sub(&model->inside, 1);
+  unsigned long thread = PyThread_get_thread_ident();
+  size_t i = call_count;
+  while (i-- > 0) {
+    if (calls[i].model != model || calls[i].thread != thread) continue;
+    calls[i] = calls[--call_count];
+    return;
+  }
 }
 
+/// Of the threads that were inside of models only the one that has forked exists here: what it was
+/// doing goes on, what the others were doing does not.
 PyObject* model_after_fork(PyObject* module, PyObject* ignored) {
   (void)module;
   (void)ignored;
-  for (ModelObject* m = all_models; m; m = m->next) {
-    if (atomic_load(&m->inside) > 0) m->orphaned = true;
-  }
+  unsigned long thread = PyThread_get_thread_ident();
+  for (size_t i = 0; i < call_count; i++)
+    calls[i].model->orphaned |= calls[i].thread != thread;
   Py_RETURN_NONE;
 }
 
 static ModelObject* model_create(SltModel* compiled) {
   allocfunc alloc = (allocfunc)PyType_GetSlot(types.model, Py_tp_alloc);
   ModelObject* model = (ModelObject*)alloc(types.model, 0);
-  if (!model) return NULL;
-  model->model = compiled;
-  model->next = all_models;
-  if (all_models) all_models->previous = model;
-  all_models = model;
+  if (model) model->model = compiled;
   return model;
 }
 
 static void model_dealloc(PyObject* self) {
   ModelObject* model = (ModelObject*)self;
   PyTypeObject* type = Py_TYPE(self);
-  if (model->previous) model->previous->next = model->next;
-  if (model->next) model->next->previous = model->previous;
-  if (all_models == model) all_models = model->next;
   // what a thread of the parent process was in the middle of cannot be taken apart
   if (!model->orphaned) slt_model_free(model->model);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);

@@ -93,6 +93,8 @@ PyObject* diagnostic_dict(const SltDiagnostic* diagnostic);
 /// Raise what saltus._errors makes of keywords (steals `fields`): `maker` is one of its functions.
 void raise_made(const char* maker, PyObject* fields);
 /// The error of a run, of a status alone where `sim` says nothing.
+/// A ValueError for options that do not go together.
+void raise_options(const char* problem);
 PyObject* run_error_dict(SltSim* sim, SltStatus status);
 void raise_run(SltSim* sim, SltStatus status);
 void raise_status(SltStatus status, const char* doing);
@@ -107,11 +109,10 @@ void raise_unknown(const char* name, PyObject* model);
 /// other threads are gone, and a model they were inside of cannot be used any more.
 typedef struct ModelObject {
   PyObject_HEAD SltModel* model;
-  atomic_uint inside;
-  bool orphaned;
-  struct ModelObject *previous, *next;  // all models, for the child of a fork
+  bool orphaned;  // a thread that no longer exists is inside of it
 } ModelObject;
 
+/// Around work that calls back or lets other threads go on, with the interpreter lock.
 bool model_enter(ModelObject* model);
 void model_leave(ModelObject* model);
 bool model_add(PyObject* module);

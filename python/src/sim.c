@@ -29,7 +29,7 @@ SltStatus sim_make(const SltModel* model, const SltSimOptions* options, SltSim**
 
 void raise_settings(SltStatus status, const char* problem) {
   if (problem) {
-    PyErr_SetString(PyExc_ValueError, problem);
+    raise_options(problem);
   } else {
     raise_status(status, "run");
   }

@@ -3,7 +3,11 @@
 
 import os
 import resource
+import subprocess
+import sys
 import tempfile
+import threading
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -70,6 +74,52 @@ class Blocks(unittest.TestCase):
         sim.advance(1.5)
         self.assertEqual(sim["j.y"], first)
 
+    def test_the_thread_that_made_a_run_may_end(self):
+        m = self.model('fmu j = "me.fmu";')
+        made = []
+        thread = threading.Thread(target=lambda: made.append(m.sim()))
+        thread.start()
+        thread.join()
+        time.sleep(0.3)
+        made[0].advance(2.5)
+        self.assertEqual(made[0]["j.y"], m.run(until=2.5).last("j.y"))
+
+    def test_forks(self):
+        """The child of a fork neither ends the FMU of a run of its parent nor moves it; runs of its own are its own."""
+        m = self.model('fmu j = "me.fmu";')
+        sim = m.sim()
+        sim.advance(0.5)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                with self.assertRaisesRegex(saltus.RunError, "forked"):
+                    sim.advance(2.5)
+                sim.close()
+                code = 0 if m.run(until=1.5).complete else 2
+            finally:
+                os._exit(code)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        sim.advance(2.5)
+        self.assertEqual(sim["j.y"], m.run(until=2.5).last("j.y"))
+
+    def test_fmus_end_with_the_program(self):
+        """Whatever they are doing: here the process of one waits for a question, and its owner is killed."""
+        path = self.folder / "model.lisma"
+        path.write_text('fmu j = "me.fmu";')
+        script = f"import saltus; s = saltus.load({str(path)!r}).sim(); print('ready', flush=True); input()"
+        program = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        with program:
+            self.assertEqual(program.stdout.readline(), b"ready\n")
+            children = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
+            self.assertEqual(len(children), 1)
+            program.kill()
+        for _ in range(100):
+            if not Path(f"/proc/{children[0]}").exists():
+                return
+            time.sleep(0.1)
+        self.fail("the process of the FMU is still there")
+
     def test_what_fails_is_an_exception(self):
         with self.assertRaises(saltus.ModelError) as caught:
             self.model('fmu j = "nowhere.fmu";')
@@ -79,6 +129,9 @@ class Blocks(unittest.TestCase):
         with self.assertRaises(saltus.RunError) as caught:
             m.run(until=1)
         self.assertIn("there is no such file", str(caught.exception))
+        # nobody has written the text that stands for an FMU: the place is where it is asked for
+        self.assertIn('fmu j = "me.fmu";', str(caught.exception))
+        self.assertEqual(caught.exception.line, 1)
 
 
 if __name__ == "__main__":

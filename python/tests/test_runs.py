@@ -317,6 +317,18 @@ def _after(result, name):
 
 
 class Failures(unittest.TestCase):
+    def test_hints_name_arguments(self):
+        """Hints speak of arguments of Python, not of options of the command line."""
+        m = saltus.load("x' = -x; x(t0) = 1;")
+        with self.assertRaisesRegex(ValueError, "fixed step: give it with step, or"):
+            m.run(until=1, method="euler")
+        with self.assertRaises(saltus.RunError) as caught:
+            saltus.load("x' = x * x; x(t0) = 1;").run(until=2)
+        self.assertNotIn("--", str(caught.exception))
+        self.assertNotIn("--", caught.exception.hint)
+        hint = saltus._errors.in_python("try a larger --rtol, a smaller --hmin, or --method dp54")
+        self.assertEqual(hint, 'try a larger rtol, a smaller h_min, or method="dp54"')
+
     def test_a_run_that_fails_keeps_its_rows(self):
         with self.assertRaises(saltus.RunError) as caught:
             saltus.load("x' = x * x; x(t0) = 1;").run(until=2)

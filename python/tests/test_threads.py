@@ -129,6 +129,21 @@ class Threads(unittest.TestCase):
         self.assertEqual(wrong, [])
 
 
+    def test_one_interpreter(self):
+        """Types and callbacks belong to one interpreter: a second one of the process is refused in words."""
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            self.skipTest("no interpreters beside the main one here")
+        other = interpreters.create()
+        try:
+            with self.assertRaisesRegex(interpreters.RunFailedError, "one interpreter of a process only"):
+                interpreters.run_string(other, f"import sys; sys.path[:0] = {sys.path!r}; import saltus")
+        finally:
+            interpreters.destroy(other)
+        self.assertTrue(saltus.load(BALL).run(until=1).complete)
+
+
 @unittest.skipUnless(hasattr(os, "fork"), "no fork here")
 class Processes(unittest.TestCase):
     def test_pools(self):
@@ -174,16 +189,27 @@ class Processes(unittest.TestCase):
         self.assertTrue(m.run(until=1).complete)  # here nothing has happened
 
     def test_forks_inside_a_callback(self):
-        children = []
+        """The thread that forks goes on in both processes: its run ends as it would have, and the model is of use."""
+        m = saltus.load(JUMPER)
+        whole = m.run(until=2.5).last("y")
+        for use in (lambda f: m.run(until=2.5, on_event=f).last("y"), lambda f: self.advanced(m.sim(on_event=f), 2.5)):
+            children = []
 
-        def fork(event):
-            child = os.fork()
-            if child == 0:
-                os._exit(7)
-            children.append(child)
+            def fork(event):
+                children.append(os.fork() if len(children) == 1 else -1)
 
-        saltus.load(JUMPER).run(until=1.5, on_event=fork)
-        self.assertEqual([os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children], [7, 7])
+            end, code = use(fork), 1
+            if 0 in children:
+                try:
+                    code = 0 if end == whole == m.run(until=2.5).last("y") == self.advanced(m.sim(), 2.5) else 2
+                finally:
+                    os._exit(code)
+            self.assertEqual(end, whole)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(children[1], 0)[1]), 0)
+
+    def advanced(self, sim, t):
+        sim.advance(t)
+        return sim["y"]
 
 
 class Signals(unittest.TestCase):
