@@ -133,8 +133,7 @@ static int follow_run(Course* c) {
 
 static int make(Course* c, char* names) {
   SltSimOptions options = c->trial->sim;
-  if (isnan(options.rtol)) options.rtol = TIGHT;
-  if (isnan(options.atol)) options.atol = options.rtol * 1e-3;
+  slt_sim_options_tighten(c->trial->model, TIGHT, &options);
   if (slt_sim_create(c->trial->model, &options, &c->sim) < 0) return out_of_memory();
   SltStatus status = follow(c, names);
   if (status == SLT_ERR_NOT_FOUND || status == SLT_ERR_ARGUMENT) {

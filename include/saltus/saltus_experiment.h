@@ -163,6 +163,10 @@ typedef struct SltSweepOptions {
 
 SLT_API SltSweepOptions slt_sweep_options(void);
 
+/// Tighten the tolerances of runs that others are compared with: `rtol` where none is given, and an
+/// absolute tolerance of the model itself in proportion. There is none otherwise: it has a unit.
+SLT_API void slt_sim_options_tighten(const SltModel* model, double rtol, SltSimOptions* options);
+
 /// Run the members of a design. Rows, their order and their bits do not depend on the number of
 /// threads; memory does not depend on the number of members. A member that fails is a row.
 /// @param measures  may be NULL.
@@ -215,7 +219,7 @@ typedef SltStatus SltMapPointFn(void* user, const SltMapPoint* point);
 
 /// Take them from slt_map_options().
 typedef struct SltMapOptions {
-  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-11 and 1e-14
+  SltSimOptions sim;  ///< of every run; its `rtol` is 1e-11 where it is not given
   double t_end;       ///< NaN: the experiment's, else 10
   uint32_t jobs;      ///< threads; 0: as many as there are processors [0]
   double tolerance;   ///< of boundaries, relative to the distance of two points [1e-13]
@@ -462,7 +466,7 @@ typedef void SltDerivativeFn(void* user, const SltDerivative* derivative);
 
 /// Take them from slt_sens_options().
 typedef struct SltSensOptions {
-  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-12 and 1e-15
+  SltSimOptions sim;  ///< of every run; its `rtol` is 1e-12 where it is not given
   double t_end;       ///< NaN: the experiment's, else 10
   double reach;       ///< how far the parameters are moved, relative [0.02]
   bool differences;   ///< follow nothing along the runs: a second way, for comparison [false]
@@ -579,7 +583,7 @@ typedef struct SltFitColumn {
 
 /// Take them from slt_fit_options().
 typedef struct SltFitOptions {
-  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-9 and 1e-12
+  SltSimOptions sim;  ///< of every run; its `rtol` is 1e-9 where it is not given
   SltLoss loss;
   uint32_t starts;             ///< beginnings spread over the bounds, beside the one given [0]
   uint64_t seed;               ///< of these
@@ -665,7 +669,7 @@ typedef void SltEvaluationFn(void* user, const SltEvaluation* evaluation);
 
 /// Take them from slt_optimize_options().
 typedef struct SltOptimizeOptions {
-  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-9 and 1e-12
+  SltSimOptions sim;  ///< of every run; its `rtol` is 1e-9 where it is not given
   double t_end;       ///< NaN: the experiment's, else 10
   SltSearch search;
   bool maximize;

@@ -348,6 +348,7 @@ typedef struct SltInitial {
                          ///< from what can be set itself (constants, other variables, the time of
                          ///< the start), or it is drawn
   bool guess;            ///< the search for consistent values begins there
+  bool reads;            ///< it follows from variables, not from constants alone
 } SltInitial;
 
 /// The initial values that a model gives, of a run that has started.

@@ -5,6 +5,7 @@
 // until the last coefficients are rounding.
 #include "experiment/experiment.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -49,10 +50,14 @@ static SltStatus fit(CurvePiece* piece, CurveFn* value, void* user) {
         fmax(piece->a, fmin(middle - half * cosine(2 * i + 1), nextafter(piece->b, piece->a)));
     SLT_TRY(value(user, t, &y[i]));
   }
+  // the basis is even or odd, so that values at opposite points go together
   for (int k = 0; k < CURVE_POINTS; k++) {
     double sum = 0.0;
-    for (int i = 0; i < CURVE_POINTS; i++)
-      sum += y[i] * cosine(k * (2 * (CURVE_POINTS - 1 - i) + 1));
+    for (int i = 0; i < CURVE_POINTS / 2; i++) {
+      double left = y[i];
+      double right = y[CURVE_POINTS - 1 - i];
+      sum += (k % 2 ? right - left : right + left) * cosine(k * (2 * i + 1));
+    }
     piece->c[k] = (k ? 2.0 : 1.0) / CURVE_POINTS * sum;
   }
   return SLT_OK;
@@ -186,17 +191,29 @@ typedef struct Power {
   int degree;
 } Power;
 
-/// The same polynomial in powers of x in [-1, 1].
-static Power to_powers(const CurvePiece* piece) {
-  Power out = {.degree = CURVE_POINTS - 1};
+/// The degree without the coefficients that are rounding of the values.
+static int degree_of(const CurvePiece* piece) {
+  double largest = 0.0;
+  for (int k = 0; k < CURVE_POINTS; k++)
+    largest = fmax(largest, fabs(piece->c[k]));
+  int degree = CURVE_POINTS - 1;
+  double rest = fabs(piece->c[degree]);
+  while (degree > 0 && rest <= CURVE_POINTS * DBL_EPSILON * largest)
+    rest += fabs(piece->c[--degree]);
+  return degree;
+}
+
+/// Coefficients of Chebyshev's polynomials in powers of x in [-1, 1].
+static Power to_powers(const double* c, int degree) {
+  Power out = {.degree = degree};
   double before[CURVE_POINTS] = {1.0};      // T_0
   double basis[CURVE_POINTS] = {0.0, 1.0};  // T_1
-  out.c[0] = piece->c[0];
-  for (int k = 1; k < CURVE_POINTS; k++) {
+  out.c[0] = c[0];
+  for (int k = 1; k <= degree; k++) {
     for (int i = 0; i <= k; i++)
-      out.c[i] += piece->c[k] * basis[i];
+      out.c[i] += c[k] * basis[i];
     double next[CURVE_POINTS] = {0.0};
-    for (int i = 0; i < CURVE_POINTS; i++)
+    for (int i = 0; i <= degree; i++)
       next[i] = (i ? 2.0 * basis[i - 1] : 0.0) - before[i];
     memcpy(before, basis, sizeof before);
     memcpy(basis, next, sizeof basis);
@@ -280,14 +297,22 @@ static uint32_t roots_in_time(const CurvePiece* piece, const Power* p, double* t
 }
 
 uint32_t curve_crossings(const CurvePiece* piece, double level, double* times) {
-  Power p = to_powers(piece);
+  Power p = to_powers(piece->c, degree_of(piece));
   p.c[0] -= level;
   return roots_in_time(piece, &p, times);
 }
 
 uint32_t curve_turns(const CurvePiece* piece, double* times) {
-  Power p = to_powers(piece);
-  p = derivative(&p);
+  int degree = degree_of(piece);
+  double slope[CURVE_POINTS + 1] = {0.0};
+  double varying = 0.0;
+  for (int k = degree; k > 0; k--) {
+    slope[k - 1] = slope[k + 1] + 2.0 * k * piece->c[k];
+    if (k > 1) varying += fabs(slope[k - 1]);
+  }
+  slope[0] *= 0.5;
+  if (fabs(slope[0]) > varying) return 0;  // monotone
+  Power p = to_powers(slope, degree > 0 ? degree - 1 : 0);
   return roots_in_time(piece, &p, times);
 }
 

@@ -31,6 +31,9 @@ void slt_design_free(SltDesign* design) {
     free(design->axes[i].values);
     free(design->axes[i].file);
   }
+  free(design->axes);
+  free(design->correlation);
+  free(design->factor);
   free(design);
 }
 
@@ -213,13 +216,13 @@ static double share_of(const SltDesign* d, uint64_t member, uint32_t axis) {
 
 /// Draws with the correlations asked for: normal numbers times Cholesky's factor, back to shares.
 static void correlate(const SltDesign* d, double* shares) {
-  double z[DESIGN_AXES];
   for (uint32_t i = 0; i < d->count; i++)
-    z[i] = normal_quantile(shares[i]);
-  for (uint32_t i = 0; i < d->count; i++) {
+    shares[i] = normal_quantile(shares[i]);
+  // a row needs those before it: the last one goes first
+  for (uint32_t i = d->count; i-- > 0;) {
     double sum = 0.0;
     for (uint32_t j = 0; j <= i; j++)
-      sum += d->factor[i][j] * z[j];
+      sum += d->factor[design_place(i, j)] * shares[j];
     double u = 0.5 * base_erfc(-sum * 0.7071067811865476);
     shares[i] = u > 0.0 ? (u < 1.0 ? u : nextafter(1.0, 0.0)) : 0x1p-54;
   }
@@ -247,6 +250,14 @@ void slt_design_member(const SltDesign* design, uint64_t member, double* values)
   for (uint32_t i = 0; i < design->count; i++) {
     if (design->axes[i].parameter.kind == PARAMETER_SEED) values[i] = floor(values[i] + 0.5);
   }
+}
+
+double design_grid_value(const SltDesign* design, uint64_t member, uint32_t axis) {
+  for (uint32_t i = design->count - 1; i > axis; i--)
+    member /= design->axes[i].count;
+  const DesignAxis* own = &design->axes[axis];
+  double value = listed_value(own, member % own->count);
+  return own->parameter.kind == PARAMETER_SEED ? floor(value + 0.5) : value;
 }
 
 uint64_t slt_design_member_count(const SltDesign* design) {
@@ -291,5 +302,5 @@ SltStatus slt_design_sample(SltDesign* design, SltSampling sampling, uint64_t co
                        "Sobol's sequence is known here for %d parameters", DESIGN_SOBOL_MAX);
   }
   design->members = count;
-  return SLT_OK;
+  return design->correlated ? design_factorise(design) : SLT_OK;  // some may have come since
 }

@@ -4,7 +4,6 @@
 
 #include "experiment/experiment.h"
 
-#define DESIGN_AXES        64
 #define DESIGN_SOBOL_MAX   21
 #define DESIGN_MEMBERS_MAX UINT64_C(1000000000000000)
 
@@ -29,14 +28,27 @@ typedef struct DesignAxis {
 
 struct SltDesign {
   const SltModel* model;
-  DesignAxis axes[DESIGN_AXES];
+  DesignAxis* axes;
   uint32_t count;
   SltSampling sampling;
   uint64_t seed;
   uint64_t members;
   bool correlated;
-  double correlation[DESIGN_AXES][DESIGN_AXES];  // below the diagonal
-  double factor[DESIGN_AXES][DESIGN_AXES];       // Cholesky's, of it
+  // rows up to the diagonal, one behind the other; NULL as long as nothing is correlated
+  double* correlation;
+  double* factor;   // Cholesky's, of it
+  size_t triangle;  // numbers in each of them
 };
+
+/// Where the rows of a triangle up to its diagonal have row i, column j.
+static inline size_t design_place(uint32_t i, uint32_t j) {
+  return (size_t)i * (i + 1) / 2 + j;
+}
+
+/// Cholesky's factor of the correlations of all parameters.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (no numbers can have them), SLT_ERR_NOMEM.
+SltStatus design_factorise(SltDesign* design);
+/// One parameter of a member of a grid.
+double design_grid_value(const SltDesign* design, uint64_t member, uint32_t axis);
 
 #endif

@@ -251,10 +251,6 @@ static SltStatus add_axis(SltDesign* design, Cursor* c, DesignAxis* axis) {
     return problem_set(c->problem, SLT_ERR_ARGUMENT, NULL, "`%.*s` is varied twice",
                        STR_ARGS(name));
   }
-  if (design->count == DESIGN_AXES) {
-    return problem_set(c->problem, SLT_ERR_LIMIT, NULL, "more than %d parameters vary",
-                       DESIGN_AXES);
-  }
   c->at = sign + 1;
   SLT_TRY(*sign == '=' ? read_values(c, axis) : read_distribution(c, axis));
   if (peek(c) != '\0') return malformed(c);
@@ -280,6 +276,9 @@ SltStatus slt_design_add(SltDesign* design, const char* text, SltProblem* proble
   if (problem) *problem = (SltProblem){.message = ""};
   Cursor c = {.at = text, .problem = problem, .text = text};
   DesignAxis axis = {.spread = SPREAD_LIST};
+  DesignAxis* room = realloc(design->axes, ((size_t)design->count + 1) * sizeof *room);
+  if (!room) return SLT_ERR_NOMEM;
+  design->axes = room;
   SltStatus status = add_axis(design, &c, &axis);
   if (status >= 0 && axis.parameter.kind == PARAMETER_SEED) {
     status = check_seeds(&c, &axis);
@@ -294,18 +293,32 @@ SltStatus slt_design_add(SltDesign* design, const char* text, SltProblem* proble
   return SLT_OK;
 }
 
-/// Cholesky's factor of the correlations; false when no numbers can have them.
-static bool factorise(SltDesign* d) {
+/// Room for the correlations of all parameters so far; those that are new have none.
+static SltStatus make_triangles(SltDesign* d) {
+  size_t size = design_place(d->count, 0);
+  double* correlation = realloc(d->correlation, size * sizeof *correlation);
+  if (correlation) d->correlation = correlation;
+  double* factor = realloc(d->factor, size * sizeof *factor);
+  if (factor) d->factor = factor;
+  if (!correlation || !factor) return SLT_ERR_NOMEM;
+  for (; d->triangle < size; d->triangle++)
+    d->correlation[d->triangle] = 0.0;
+  return SLT_OK;
+}
+
+SltStatus design_factorise(SltDesign* d) {
+  SLT_TRY(make_triangles(d));
+  double* f = d->factor;
   for (uint32_t i = 0; i < d->count; i++) {
     for (uint32_t j = 0; j <= i; j++) {
-      double sum = i == j ? 1.0 : d->correlation[i][j];
+      double sum = i == j ? 1.0 : d->correlation[design_place(i, j)];
       for (uint32_t k = 0; k < j; k++)
-        sum -= d->factor[i][k] * d->factor[j][k];
-      if (i == j && !(sum > 0.0)) return false;
-      d->factor[i][j] = i == j ? sqrt(sum) : sum / d->factor[j][j];
+        sum -= f[design_place(i, k)] * f[design_place(j, k)];
+      if (i == j && !(sum > 0.0)) return SLT_ERR_ARGUMENT;
+      f[design_place(i, j)] = i == j ? sqrt(sum) : sum / f[design_place(j, j)];
     }
   }
-  return true;
+  return SLT_OK;
 }
 
 SltStatus slt_design_correlate(SltDesign* design, const char* text, SltProblem* problem) {
@@ -327,9 +340,10 @@ SltStatus slt_design_correlate(SltDesign* design, const char* text, SltProblem* 
     return problem_set(problem, SLT_ERR_NOT_FOUND, "both have to vary",
                        "`%.100s`: two parameters that vary are needed", text);
   }
-  design->correlation[i > j ? i : j][i > j ? j : i] = value;
+  SLT_TRY(make_triangles(design));
+  design->correlation[design_place(i > j ? i : j, i > j ? j : i)] = value;
   design->correlated = true;
-  if (factorise(design)) return SLT_OK;
+  if (design_factorise(design) >= 0) return SLT_OK;
   return problem_set(problem, SLT_ERR_ARGUMENT, "smaller ones, or fewer",
                      "no numbers can have all these correlations");
 }

@@ -27,8 +27,8 @@ SltStatus table_check_numbers(const SltTable* table, uint32_t column, SltProblem
 
 // ---- formulas (formula.c) -----------------------------------------------------------------------
 
-#define FORMULA_NODES 256  // most operations of one formula
-#define FORMULA_DEPTH 64   // parentheses inside of parentheses
+#define FORMULA_NODES 4096  // most operations of one formula
+#define FORMULA_DEPTH 64    // parentheses inside of parentheses
 
 typedef struct FormulaNode {
   uint32_t op;  // FormulaOp
@@ -73,8 +73,10 @@ bool formula_take(FormulaParser* parser, char c);
 /// A name as the language has them: letters, digits, primes, paths, one index, or backquotes.
 bool formula_name(FormulaParser* parser, Str* out);
 
-/// Bit i: leaf i is read; for at most 64 leaves.
-uint64_t formula_leaves(const Formula* formula);
+/// Whether an operation reads a leaf, and which.
+bool formula_reads(const Formula* formula, uint32_t node, uint32_t* leaf);
+/// Number behind the last leaf that it reads; 0: it reads none.
+uint32_t formula_leaf_end(const Formula* formula);
 /// Whether it has no kinks: neither abs nor the smaller or larger of two.
 bool formula_is_smooth(const Formula* formula);
 double formula_value(const Formula* formula, const double* leaves);

@@ -457,8 +457,7 @@ SltStatus slt_fit_run(const SltModel* model, const SltFitData* data, uint32_t da
              .set_count = data_count,
              .sets = calloc(data_count, sizeof *fit.sets),
              .parameters = calloc(count, sizeof *fit.parameters)};
-  if (isnan(fit.sim.rtol)) fit.sim.rtol = 1e-9;
-  if (isnan(fit.sim.atol)) fit.sim.atol = 1e-12;
+  slt_sim_options_tighten(model, 1e-9, &fit.sim);
   SltStatus status = fit.sets && fit.parameters ? SLT_OK : SLT_ERR_NOMEM;
   for (uint32_t i = 0; status >= 0 && i < data_count; i++)
     fit.sets[i].data = &data[i];

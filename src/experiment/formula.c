@@ -283,12 +283,18 @@ bool formula_is_smooth(const Formula* formula) {
   return true;
 }
 
-uint64_t formula_leaves(const Formula* formula) {
-  uint64_t set = 0;
+bool formula_reads(const Formula* formula, uint32_t node, uint32_t* leaf) {
+  *leaf = formula->nodes[node].a;
+  return formula->nodes[node].op == FORMULA_LEAF;
+}
+
+uint32_t formula_leaf_end(const Formula* formula) {
+  uint32_t end = 0;
   for (uint32_t i = 0; i < formula->count; i++) {
-    if (formula->nodes[i].op == FORMULA_LEAF) set |= UINT64_C(1) << formula->nodes[i].a;
+    uint32_t leaf = 0;
+    if (formula_reads(formula, i, &leaf) && leaf >= end) end = leaf + 1;
   }
-  return set;
+  return end;
 }
 
 // ---- values -------------------------------------------------------------------------------------
@@ -370,11 +376,13 @@ static void node_slopes(const FormulaNode* node, double a, double b, double self
 void formula_partials(const Formula* formula, const double* leaves, uint32_t leaf_count,
                       double* partials) {
   double values[FORMULA_NODES];
-  double weights[FORMULA_NODES] = {0.0};
+  double weights[FORMULA_NODES];
   for (uint32_t i = 0; i < leaf_count; i++)
     partials[i] = 0.0;
-  for (uint32_t i = 0; i < formula->count; i++)
+  for (uint32_t i = 0; i < formula->count; i++) {
     values[i] = node_value(&formula->nodes[i], values, leaves);
+    weights[i] = 0.0;
+  }
   weights[formula->count - 1] = 1.0;
   for (uint32_t i = formula->count; i-- > 0;) {
     const FormulaNode* node = &formula->nodes[i];

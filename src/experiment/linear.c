@@ -405,8 +405,9 @@ static void find_step(const Basis* basis, const SltLinear* l, Complex* a, double
   }
 }
 
-/// Newton's step from a point: largest change relative to the states, infinite where there is none.
-static double newton_step(const SltLinear* l, double* step) {
+/// Newton's step from a point: largest change relative to the largest state so far (an equilibrium
+/// may be the origin), infinite where there is none.
+static double newton_step(const SltLinear* l, double* largest, double* step) {
   uint32_t n = l->state_count;
   Basis basis;
   Complex* a = calloc((size_t)n * n + n + 1, sizeof *a);
@@ -418,14 +419,13 @@ static double newton_step(const SltLinear* l, double* step) {
     basis_clear(&basis);
   }
   double size = 0.0;
-  double largest = DBL_MIN;
   for (uint32_t i = 0; i < n; i++) {
     size = fmax(size, fabs(step[i]));
-    largest = fmax(largest, fabs(l->x[i]));
+    *largest = fmax(*largest, fabs(l->x[i]));
   }
   free(a);
   free(f);
-  return good && isfinite(size) ? size / largest : HUGE_VAL;
+  return good && isfinite(size) ? size / *largest : HUGE_VAL;
 }
 
 /// Go on from a point, half as far as long as that does not help.
@@ -472,11 +472,12 @@ SltStatus slt_sim_steady(SltSim* sim, SltLinear** out, SltStability* stability) 
   SLT_TRY(slt_sim_linearize(sim, NULL, NULL, 0, NULL, 0, &at));
   uint32_t n = at->state_count;
   double first = residual(at);
+  double largest = DBL_MIN;
   double* work = calloc(3 * (size_t)n + 1, sizeof *work);
   SltStatus status = work ? SLT_OK : SLT_ERR_NOMEM;
   bool found = n == 0;
   for (int k = 0; status >= 0 && !found && k < STEADY_STEPS; k++) {
-    double size = newton_step(at, work);
+    double size = newton_step(at, &largest, work);
     found = residual(at) == 0.0 || size <= STEADY_SMALL;
     if (!found) status = take_step(sim, work, &at);
     // rounding ends the search where it cannot get better

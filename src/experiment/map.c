@@ -78,25 +78,33 @@ static void run_at(Map* map, const double* values, Node* out) {
   track_clear(&track);
 }
 
+/// Room for the parameters of a point; NULL: there is none, and the map fails.
+static double* make_values(Map* map) {
+  double* values = malloc((map->design->count + (size_t)1) * sizeof *values);
+  if (!values) atomic_store(&map->parallel.failed, true);
+  return values;
+}
+
 static void run_node(void* user, uint64_t number) {
   Map* map = user;
-  double values[DESIGN_AXES];
+  double* values = make_values(map);
+  if (!values) return;
   slt_design_member(map->design, number, values);
   run_at(map, values, &map->nodes[number]);
+  free(values);
 }
 
 static void point_between(const Map* map, const Edge* edge, double share, double* values) {
-  double other[DESIGN_AXES];
   slt_design_member(map->design, edge->from, values);
-  slt_design_member(map->design, edge->to, other);
-  values[edge->axis] += share * (other[edge->axis] - values[edge->axis]);
+  double end = design_grid_value(map->design, edge->to, edge->axis);
+  values[edge->axis] += share * (end - values[edge->axis]);
 }
 
 /// The end of the sequence at `lo`: it is another one at `hi`.
 static Boundary bisect(Map* map, const Edge* edge, double lo, const Node* before, const Node* end) {
   Boundary out = {.share = 1.0, .before = *before, .after = *end};
-  for (int i = 0; i < MAP_BISECTION && out.share - lo > map->options->tolerance; i++) {
-    double values[DESIGN_AXES];
+  double* values = make_values(map);
+  for (int i = 0; values && i < MAP_BISECTION && out.share - lo > map->options->tolerance; i++) {
     double middle = 0.5 * (lo + out.share);
     Node there;
     if (!(middle > lo && middle < out.share)) break;
@@ -109,6 +117,7 @@ static Boundary bisect(Map* map, const Edge* edge, double lo, const Node* before
       out.after = there;
     }
   }
+  free(values);
   return out;
 }
 
@@ -175,8 +184,7 @@ static SltStatus tell(Map* map, SltMapPoint point, const Node* before, const Nod
   return map->options->on_point ? map->options->on_point(map->options->user, &point) : SLT_OK;
 }
 
-static SltStatus tell_all(Map* map) {
-  double values[DESIGN_AXES];
+static SltStatus tell_all(Map* map, double* values) {
   for (uint64_t i = 0; i < map->node_count; i++) {
     slt_design_member(map->design, i, values);
     SltMapPoint point = {.parameters = values};
@@ -226,8 +234,7 @@ SltStatus slt_map_run(const SltModel* model, const SltDesign* design, const SltM
              .t_end = !isnan(options->t_end) ? options->t_end
                       : isnan(end)           ? 10.0
                                              : end};
-  if (isnan(map.sim.rtol)) map.sim.rtol = 1e-11;
-  if (isnan(map.sim.atol)) map.sim.atol = 1e-14;
+  slt_sim_options_tighten(model, 1e-11, &map.sim);
   map.parallel.user = &map;
   map.parallel.cancel = options->cancel;
   map.parallel.cancel_user = options->user;
@@ -237,7 +244,9 @@ SltStatus slt_map_run(const SltModel* model, const SltDesign* design, const SltM
   if (status >= 0) status = parallel_run(&map.parallel, options->jobs, run_node, map.node_count);
   if (status >= 0) status = find_edges(&map);
   if (status >= 0) status = parallel_run(&map.parallel, options->jobs, run_edge, map.edge_count);
-  if (status >= 0) status = tell_all(&map);
+  double* values = status >= 0 ? make_values(&map) : NULL;
+  if (status >= 0) status = values ? tell_all(&map, values) : SLT_ERR_NOMEM;
+  free(values);
   slt_measures_free(map.none);
   for (uint64_t i = 0; i < map.edge_count; i++)
     free(map.edges[i].found);

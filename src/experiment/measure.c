@@ -32,6 +32,12 @@ static const char* copy_name(Str name, char out[128]) {
   return out;
 }
 
+/// Room for one more element behind `count` ones: twice as many where their number is a power of 2.
+static void* grow(void* elements, uint32_t count, size_t size) {
+  if (count & (count - 1) || (count == 0 && elements)) return elements;
+  return realloc(elements, (count ? 2 * (size_t)count : 1) * size);
+}
+
 static SltStatus find_quantity(Reader* r, Str name, uint32_t* leaf) {
   SltMeasures* m = r->measures;
   char text[128];
@@ -49,10 +55,9 @@ static SltStatus find_quantity(Reader* r, Str name, uint32_t* leaf) {
     *leaf = i;
     if (have->kind == q.kind && have->index == q.index && have->order == q.order) return SLT_OK;
   }
-  if (m->quantity_count == MEASURE_LEAVES) {
-    return problem_set(r->problem, SLT_ERR_LIMIT, NULL, "the measures read more than %d quantities",
-                       MEASURE_LEAVES);
-  }
+  SltQuantity* room = grow(m->quantities, m->quantity_count, sizeof *room);
+  if (!room) return SLT_ERR_NOMEM;
+  m->quantities = room;
   *leaf = m->quantity_count;
   m->quantities[m->quantity_count++] = q;
   return SLT_OK;
@@ -159,7 +164,6 @@ static SltStatus read_signal(Reader* r, FormulaParser* outer, Reading* reading) 
   SltStatus status = formula_read_part(inner, &reading->signal);
   outer->at = inner->at;
   free(inner);
-  if (status >= 0) reading->reads = formula_leaves(&reading->signal);
   return status;
 }
 
@@ -193,15 +197,19 @@ static SltStatus read_times(Reader* r, FormulaParser* p, Reading* reading) {
                      "there is nothing between the two times");
 }
 
+static SltStatus add_reading(SltMeasures* m, Reading reading, uint32_t* leaf) {
+  Reading* room = grow(m->readings, m->reading_count, sizeof *room);
+  if (!room) return SLT_ERR_NOMEM;
+  m->readings = room;
+  room[m->reading_count] = reading;
+  *leaf = m->reading_count++;
+  return SLT_OK;
+}
+
 static SltStatus read_reading(Reader* r, FormulaParser* p, uint32_t word, uint32_t* leaf) {
   SltMeasures* m = r->measures;
-  if (m->reading_count == MEASURE_LEAVES) {
-    return problem_set(r->problem, SLT_ERR_LIMIT, NULL, "the measures have more than %d readings",
-                       MEASURE_LEAVES);
-  }
-  Reading* reading = &m->readings[m->reading_count];
-  *leaf = m->reading_count++;
-  reading->kind = reading_words[word].kind;
+  SLT_TRY(add_reading(m, (Reading){.kind = reading_words[word].kind}, leaf));
+  Reading* reading = &m->readings[*leaf];
   bool state = reading_is_of_state(reading->kind);
   SLT_TRY(state ? read_state(r, p, reading) : read_signal(r, p, reading));
   reading->number = 1.0;
@@ -238,11 +246,7 @@ static int count_commas(const FormulaParser* p) {
 }
 
 static SltStatus add_plain(Reader* r, ReadingKind kind, uint32_t number, uint32_t* leaf) {
-  SltMeasures* m = r->measures;
-  if (m->reading_count == MEASURE_LEAVES) return SLT_ERR_LIMIT;
-  m->readings[m->reading_count] = (Reading){.kind = kind, .measure = number};
-  *leaf = m->reading_count++;
-  return SLT_OK;
+  return add_reading(r->measures, (Reading){.kind = kind, .measure = number}, leaf);
 }
 
 /// The formula of a measure that the model declares; empty: it declares none of this name.
@@ -394,6 +398,8 @@ void slt_measures_free(SltMeasures* measures) {
     free(measures->names[i]);
     formula_clear(&measures->formulas[i]);
   }
+  free(measures->quantities);
+  free(measures->readings);
   free((void*)measures->names);
   free(measures->own);
   free(measures->formulas);

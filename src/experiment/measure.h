@@ -25,13 +25,10 @@ typedef enum ReadingKind {
   READING_MEASURE    // a measure before
 } ReadingKind;
 
-#define MEASURE_LEAVES 64  // most quantities, and most readings, of all measures together
-
 /// One thing that is read from a run.
 typedef struct Reading {
   ReadingKind kind;
   Formula signal;     // over the quantities of the measures; empty for states
-  uint64_t reads;     // bit i: the signal reads quantity i
   double number;      // time, share, or number of the entry
   double from, to;    // times that it is about; the whole run where none are given
   char* automaton;    // of a state...
@@ -41,9 +38,9 @@ typedef struct Reading {
 
 struct SltMeasures {
   const SltModel* model;
-  SltQuantity quantities[MEASURE_LEAVES];
+  SltQuantity* quantities;
   uint32_t quantity_count;
-  Reading readings[MEASURE_LEAVES];
+  Reading* readings;
   uint32_t reading_count;
   char** names;
   bool* own;          // the name is not the formula itself
@@ -135,11 +132,13 @@ typedef struct ReadingState {
 typedef struct Measuring {
   const SltMeasures* measures;
   SltSim* sim;
-  ReadingState states[MEASURE_LEAVES];
-  uint32_t reading;  // whose curve is walked
-  Track* track;      // NULL: nobody asks
-  Slopes* slopes;    // NULL: likewise
-  SltStatus status;  // of what was last asked of the run
+  ReadingState* states;           // of the readings
+  double *values, *weights;       // of the readings when the run is over; their share in a measure
+  double *quantities, *partials;  // of a signal: what it reads, and its derivatives by these
+  uint32_t reading;               // whose curve is walked
+  Track* track;                   // NULL: nobody asks
+  Slopes* slopes;                 // NULL: likewise
+  SltStatus status;               // of what was last asked of the run
   double t_start, t_end;
   double since, until;  // the present stretch
   bool initial;         // the run has not started yet
@@ -154,7 +153,9 @@ SltStatus measuring_begin(const SltMeasures* measures, SltSim* sim, double t_end
 bool measuring_go_on(Measuring* m, bool whole);
 SltStatus measuring_end(Measuring* m, double* values);
 
-/// The signal of a reading at the present point, or just before the last instant.
+/// What a reading's signal reads, and the signal, at the present point or just before the last
+/// instant.
+void measuring_read(Measuring* m, const Reading* reading, bool before);
 double measuring_signal(Measuring* m, const Reading* reading, bool before);
 /// How much of the run so far a reading is about.
 double measuring_span(const Measuring* m, const Reading* reading);
@@ -178,7 +179,7 @@ void slopes_take_jump(Measuring* m, bool stops);
 /// A state is entered or left now, by an event or because the run begins or ends.
 void slopes_enter(Measuring* m, uint32_t reading, bool event);
 void slopes_leave(Measuring* m, uint32_t reading, bool event);
-/// Rows of all measures when the run is over, from the values of the readings.
-void slopes_conclude(Measuring* m, const double* readings);
+/// Rows of all measures when the run is over and the readings have their values.
+void slopes_conclude(Measuring* m);
 
 #endif

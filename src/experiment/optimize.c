@@ -67,6 +67,7 @@ typedef struct Optimize {
   double* values;
   double* slopes;  // measure by measure
   double *below, *above;
+  double* size;  // of each measure: what the search sees is without units
   // the best so far
   bool any;
   double best, best_violation;
@@ -99,18 +100,19 @@ static void run_at(Optimize* o, const double* u, double* values) {
   o->runs++;
   if (status >= 0) return;
   if (o->failure != SLT_ERR_NOMEM) o->failure = status;
-  if (status == SLT_ERR_NOMEM || status == SLT_ERR_CANCELLED) o->nlopt.nlopt_force_stop(o->search);
+  bool ends = status == SLT_ERR_NOMEM || status == SLT_ERR_CANCELLED;
+  if (ends && o->search) o->nlopt.nlopt_force_stop(o->search);
   for (uint32_t k = 0; k < o->measure_count; k++)
     values[k] = (double)NAN;
 }
 
-/// By how much the constraints are broken in sum.
+/// By how much the constraints are broken in sum, each beside the size of its measure.
 static double violation(const Optimize* o, const double* values) {
   double sum = 0.0;
   for (uint32_t i = 0; i < o->options->constraint_count; i++) {
     const SltConstraint* c = &o->options->constraints[i];
     double excess = c->at_least ? c->bound - values[c->measure] : values[c->measure] - c->bound;
-    if (!(excess <= 0.0)) sum += isnan(excess) ? HUGE_VAL : excess;
+    if (!(excess <= 0.0)) sum += isnan(excess) ? HUGE_VAL : excess / o->size[c->measure];
   }
   return sum;
 }
@@ -200,9 +202,9 @@ static double objective(unsigned n, const double* u, double* gradient, void* use
   if (gradient) {
     take_slopes(o, u);
     for (unsigned i = 0; i < n; i++)
-      gradient[i] = sign * o->slopes[i];
+      gradient[i] = sign * o->slopes[i] / o->size[0];
   }
-  return isnan(o->values[0]) ? HUGE_VAL : sign * o->values[0];
+  return isnan(o->values[0]) ? HUGE_VAL : sign * o->values[0] / o->size[0];
 }
 
 static double constrained(unsigned n, const double* u, double* gradient, void* user) {
@@ -214,10 +216,28 @@ static double constrained(unsigned n, const double* u, double* gradient, void* u
   if (gradient) {
     take_slopes(o, u);
     for (unsigned i = 0; i < n; i++)
-      gradient[i] = sign * o->slopes[k * o->n + i];
+      gradient[i] = sign * o->slopes[k * o->n + i] / o->size[k];
   }
-  double value = sign * (o->values[k] - c->constraint->bound);
+  double value = sign * (o->values[k] - c->constraint->bound) / o->size[k];
   return isnan(value) ? HUGE_VAL : value;
+}
+
+/// Sizes of the measures: the largest of their bounds and of their values where the search begins;
+/// of what is 0 there, what the parameters make of it.
+static void take_sizes(Optimize* o, const double* u) {
+  run_at(o, u, o->values);
+  for (uint32_t i = 0; i < o->options->constraint_count; i++) {
+    const SltConstraint* c = &o->options->constraints[i];
+    o->size[c->measure] = fmax(o->size[c->measure], fabs(c->bound));
+  }
+  for (uint32_t k = 0; k < o->measure_count; k++) {
+    if (isfinite(o->values[k])) o->size[k] = fmax(o->size[k], fabs(o->values[k]));
+    if (o->size[k] > 0.0) continue;
+    take_slopes(o, u);
+    for (uint32_t i = 0; i < o->n; i++)
+      o->size[k] = fmax(o->size[k], fabs(o->slopes[k * o->n + i]));
+    if (!(o->size[k] > 0.0)) o->size[k] = 1.0;
+  }
 }
 
 /// One search from u, which it moves.
@@ -240,7 +260,9 @@ static nlopt_result search_with(Optimize* o, nlopt_algorithm algorithm, uint32_t
     o->nlopt.nlopt_add_inequality_constraint(o->search, constrained, &constraints[i], 1e-10);
   }
   o->nlopt.nlopt_set_xtol_rel(o->search, o->options->tolerance);
-  o->nlopt.nlopt_set_ftol_rel(o->search, 0.01 * o->options->tolerance);
+  // two points of a simplex with the same value are no sign of a minimum
+  if (algorithm == NLOPT_LD_SLSQP)
+    o->nlopt.nlopt_set_ftol_rel(o->search, 0.01 * o->options->tolerance);
   o->nlopt.nlopt_set_maxeval(o->search, (int)(evaluations < INT32_MAX ? evaluations : INT32_MAX));
   nlopt_result result = o->nlopt.nlopt_optimize(o->search, u, &value);
   o->nlopt.nlopt_destroy(o->search);
@@ -256,6 +278,7 @@ static SltStatus search_all(Optimize* o, SltOptimum* out, SltProblem* problem) {
   for (uint32_t i = 0; i < o->n; i++)
     u[i] = fmin(fmax(o->out[i].start, o->out[i].lower), o->out[i].upper) / o->scale[i];
   nlopt_result result = NLOPT_SUCCESS;
+  take_sizes(o, u);
   if (options->search == SLT_SEARCH_GLOBAL) {
     o->nlopt.nlopt_srand((unsigned long)options->seed + 1);
     result = search_with(o, NLOPT_GN_ISRES, options->evaluations / 2, constraints, u);
@@ -349,19 +372,19 @@ SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
                 .parameters = calloc(count, sizeof *o.parameters),
                 .best = HUGE_VAL,
                 .best_violation = HUGE_VAL};
-  if (isnan(o.sim.rtol)) o.sim.rtol = 1e-9;
-  if (isnan(o.sim.atol)) o.sim.atol = 1e-12;
+  slt_sim_options_tighten(model, 1e-9, &o.sim);
   if (!nlopt_load(&o.nlopt)) {
     free(o.parameters);
     return no_search(problem);
   }
-  double* room = calloc((size_t)o.measure_count * (count + 3), sizeof *room);
+  double* room = calloc((size_t)o.measure_count * (count + 4), sizeof *room);
   SltStatus status = room && o.parameters ? check_options(&o, problem) : SLT_ERR_NOMEM;
   if (status >= 0) {
     o.values = room;
     o.below = room + o.measure_count;
     o.above = o.below + o.measure_count;
-    o.slopes = o.above + o.measure_count;
+    o.size = o.above + o.measure_count;
+    o.slopes = o.size + o.measure_count;
     status = take_parameters(&o, problem);
   }
   if (status >= 0) status = search_all(&o, out, problem);

@@ -127,3 +127,11 @@ SltStatus parameter_set(const Parameter* parameter, SltSim* sim, double value) {
   default: return SLT_OK;
   }
 }
+
+void slt_sim_options_tighten(const SltModel* model, double rtol, SltSimOptions* options) {
+  if (!model || !options || !isnan(options->rtol)) return;
+  SltExperiment own = slt_model_experiment(model);
+  options->rtol = rtol;
+  double share = rtol / (isnan(own.rtol) ? 1e-6 : own.rtol);
+  if (isnan(options->atol) && own.atol > 0.0) options->atol = fmin(share, 1.0) * own.atol;
+}

@@ -127,29 +127,19 @@ static uint32_t sequence_colour(const Picture* p, uint32_t sequence) {
 }
 
 PlotRange picture_cell(const SltDesign* design, uint32_t axis, uint64_t stride, uint64_t member) {
-  double values[DESIGN_AXES];
   uint64_t count = design->axes[axis].count;
   uint64_t place = member / stride % count;
-  slt_design_member(design, member, values);
-  double own = values[axis];
+  double own = design_grid_value(design, member, axis);
   PlotRange cell = {own, own};
-  if (place > 0) {
-    slt_design_member(design, member - stride, values);
-    cell.lo = 0.5 * (own + values[axis]);
-  }
-  if (place + 1 < count) {
-    slt_design_member(design, member + stride, values);
-    cell.hi = 0.5 * (own + values[axis]);
-  }
+  if (place > 0) cell.lo = 0.5 * (own + design_grid_value(design, member - stride, axis));
+  if (place + 1 < count) cell.hi = 0.5 * (own + design_grid_value(design, member + stride, axis));
   return cell.lo <= cell.hi ? cell : (PlotRange){cell.hi, cell.lo};
 }
 
 Axis picture_axis_of(const SltDesign* design, uint32_t axis) {
-  double first[DESIGN_AXES];
-  double last[DESIGN_AXES];
-  slt_design_member(design, 0, first);
-  slt_design_member(design, design->members - 1, last);
-  PlotRange range = {fmin(first[axis], last[axis]), fmax(first[axis], last[axis])};
+  double first = design_grid_value(design, 0, axis);
+  double last = design_grid_value(design, design->members - 1, axis);
+  PlotRange range = {fmin(first, last), fmax(first, last)};
   return (Axis){.range = range.lo < range.hi ? range : range_padded(range)};
 }
 

@@ -22,7 +22,7 @@
 typedef struct SweepPicture {
   const SltDesign* design;
   const SltTable* rows;
-  uint32_t parameters[DESIGN_AXES];  // columns
+  uint32_t parameters[COLUMNS_MAX];  // columns of the first ones
   uint32_t measures[PANELS];
   uint32_t measure_count;
 } SweepPicture;
@@ -39,7 +39,7 @@ static bool find_columns(SweepPicture* s) {
     bool parameter = false;
     for (uint32_t i = 0; i < s->design->count; i++) {
       if (strcmp(s->design->axes[i].parameter.name, name) != 0) continue;
-      s->parameters[i] = c;
+      if (i < COLUMNS_MAX) s->parameters[i] = c;
       parameter = true;
       found++;
     }

@@ -13,14 +13,18 @@ double measuring_span(const Measuring* m, const Reading* reading) {
   return fmin(slt_sim_time(m->sim), reading->to) - fmax(m->t_start, reading->from);
 }
 
-double measuring_signal(Measuring* m, const Reading* reading, bool before) {
-  double leaves[MEASURE_LEAVES];
-  for (uint32_t i = 0; i < m->measures->quantity_count; i++) {
-    if (!(reading->reads >> i & 1)) continue;
-    SltQuantity q = m->measures->quantities[i];
-    leaves[i] = before ? slt_sim_get_before(m->sim, q) : slt_sim_get(m->sim, q);
+void measuring_read(Measuring* m, const Reading* reading, bool before) {
+  for (uint32_t i = 0; i < reading->signal.count; i++) {
+    uint32_t leaf = 0;
+    if (!formula_reads(&reading->signal, i, &leaf)) continue;
+    SltQuantity q = m->measures->quantities[leaf];
+    m->quantities[leaf] = before ? slt_sim_get_before(m->sim, q) : slt_sim_get(m->sim, q);
   }
-  return formula_value(&reading->signal, leaves);
+}
+
+double measuring_signal(Measuring* m, const Reading* reading, bool before) {
+  measuring_read(m, reading, before);
+  return formula_value(&reading->signal, m->quantities);
 }
 
 // ---- points -------------------------------------------------------------------------------------
@@ -261,17 +265,18 @@ uint64_t track_at(const Track* track, double t) {
 }
 
 double measure_horizon(const SltMeasures* measures, uint32_t measure, const double* values) {
-  uint64_t wanted = formula_leaves(&measures->formulas[measure]);
+  const Formula* formula = &measures->formulas[measure];
   double horizon = -HUGE_VAL;
-  for (uint32_t i = 0; i < measures->reading_count; i++) {
-    const Reading* reading = &measures->readings[i];
-    if (!(wanted >> i & 1) || reading->kind == READING_CONSTANT) continue;
+  for (uint32_t i = 0; i < formula->count; i++) {
+    uint32_t leaf = 0;
+    if (!formula_reads(formula, i, &leaf)) continue;
+    const Reading* reading = &measures->readings[leaf];
+    if (reading->kind == READING_CONSTANT) continue;
     double own = HUGE_VAL;
     if (reading->kind == READING_AT) own = reading->number;
     if (reading_has_times(reading)) own = reading->to;
     // the measure is the time itself where nothing else stands in its formula
-    if (reading->kind == READING_TIME && measures->formulas[measure].count == 1)
-      own = values[measure];
+    if (reading->kind == READING_TIME && formula->count == 1) own = values[measure];
     if (reading->kind == READING_MEASURE) {
       own = measure_horizon(measures, reading->measure, values);
     }
@@ -387,7 +392,7 @@ static double quantile(const ReadingState* state, double share) {
     double below = 0.0;
     for (size_t i = 0; i < state->piece_count; i++)
       below += curve_time_below(&state->pieces[i], middle);
-    if (below < share * time) {
+    if (below == 0.0 || below < share * time) {  // a share of 0 is the least value
       lo = middle;
     } else {
       hi = middle;
@@ -426,23 +431,30 @@ static double result(Measuring* m, uint32_t i, const double* values) {
 }
 
 static void take_results(Measuring* m, double* values) {
-  double readings[MEASURE_LEAVES];
   uint32_t done = 0;
   for (uint32_t k = 0; k < m->measures->count; k++) {
-    uint64_t wanted = formula_leaves(&m->measures->formulas[k]);
-    for (; done < m->measures->reading_count && wanted >> done; done++)
-      readings[done] = result(m, done, values);
-    values[k] = formula_value(&m->measures->formulas[k], readings);
+    const Formula* formula = &m->measures->formulas[k];
+    for (uint32_t end = formula_leaf_end(formula); done < end; done++)
+      m->values[done] = result(m, done, values);
+    values[k] = formula_value(formula, m->values);
   }
-  if (m->slopes) slopes_conclude(m, readings);
+  if (m->slopes) slopes_conclude(m);
 }
 
 SltStatus measuring_begin(const SltMeasures* measures, SltSim* sim, double t_end, Track* track,
                           Slopes* slopes, Measuring** out) {
   if (!isfinite(t_end)) return SLT_ERR_ARGUMENT;
-  Measuring* m = calloc(1, sizeof *m);
+  size_t readings = measures->reading_count;
+  size_t quantities = measures->quantity_count;
+  size_t numbers = 2 * (readings + quantities);
+  Measuring* m = calloc(1, sizeof *m + readings * sizeof *m->states + numbers * sizeof *m->values);
   *out = m;
   if (!m) return SLT_ERR_NOMEM;
+  m->states = (ReadingState*)(m + 1);
+  m->values = (double*)(m->states + readings);
+  m->weights = m->values + readings;
+  m->quantities = m->weights + readings;
+  m->partials = m->quantities + quantities;
   m->measures = measures;
   m->sim = sim;
   m->t_end = t_end;

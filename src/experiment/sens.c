@@ -408,8 +408,7 @@ SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measures,
   s->sim = options->sim;
   s->count = count;
   s->t_end = !isnan(options->t_end) ? options->t_end : isnan(end) ? 10.0 : end;
-  if (isnan(s->sim.rtol)) s->sim.rtol = 1e-12;
-  if (isnan(s->sim.atol)) s->sim.atol = 1e-15;
+  slt_sim_options_tighten(model, 1e-12, &s->sim);
   SltStatus status = prepare(s, parameters, at, problem);
   bool done = false;
   if (status >= 0 && options->adjoint) status = follow_together(s, problem, &done);

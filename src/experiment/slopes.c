@@ -147,19 +147,12 @@ static SlopeRow* measure_row(const Measuring* m, uint32_t measure) {
 /// row += factor * derivatives of a signal.
 static void add_signal(Measuring* m, const Reading* reading, SltWhen when, double factor,
                        SlopeRow* row) {
-  double leaves[MEASURE_LEAVES] = {0.0};
-  double partials[MEASURE_LEAVES];
-  uint32_t count = m->measures->quantity_count;
-  bool before = when == SLT_WHEN_BEFORE;
-  for (uint32_t i = 0; i < count; i++) {
-    if (!(reading->reads >> i & 1)) continue;
-    SltQuantity q = m->measures->quantities[i];
-    leaves[i] = before ? slt_sim_get_before(m->sim, q) : slt_sim_get(m->sim, q);
-  }
-  formula_partials(&reading->signal, leaves, count, partials);
-  for (uint32_t i = 0; i < count; i++) {
-    if (!(reading->reads >> i & 1) || partials[i] == 0.0) continue;
-    row_add_quantity(m->slopes, row, factor * partials[i], when, m->measures->quantities[i]);
+  uint32_t end = formula_leaf_end(&reading->signal);
+  measuring_read(m, reading, when == SLT_WHEN_BEFORE);
+  formula_partials(&reading->signal, m->quantities, end, m->partials);
+  for (uint32_t i = 0; i < end; i++) {
+    if (m->partials[i] == 0.0) continue;
+    row_add_quantity(m->slopes, row, factor * m->partials[i], when, m->measures->quantities[i]);
   }
 }
 
@@ -286,21 +279,21 @@ static void conclude_reading(Measuring* m, uint32_t i, const double* readings) {
   }
 }
 
-void slopes_conclude(Measuring* m, const double* readings) {
+void slopes_conclude(Measuring* m) {
   uint32_t done = 0;
-  double partials[MEASURE_LEAVES];
   for (uint32_t k = 0; k < m->measures->count; k++) {
     const Formula* formula = &m->measures->formulas[k];
-    uint64_t wanted = formula_leaves(formula);
-    for (; done < m->measures->reading_count && wanted >> done; done++)
-      conclude_reading(m, done, readings);
-    formula_partials(formula, readings, m->measures->reading_count, partials);
+    uint32_t end = formula_leaf_end(formula);
+    for (; done < end; done++)
+      conclude_reading(m, done, m->values);
+    formula_partials(formula, m->values, end, m->weights);
     SlopeRow* row = measure_row(m, k);
     row_clear(m->slopes, row);
-    for (uint32_t i = 0; i < m->measures->reading_count; i++) {
-      if (partials[i] == 0.0) continue;
-      m->slopes->sizes[k] += fabs(partials[i]) * fmax(fabs(readings[i]), m->states[i].scale);
-      row_add(m->slopes, row, partials[i], reading_row(m, i));
+    for (uint32_t i = 0; i < end; i++) {
+      double weight = m->weights[i];
+      if (weight == 0.0) continue;
+      m->slopes->sizes[k] += fabs(weight) * fmax(fabs(m->values[i]), m->states[i].scale);
+      row_add(m->slopes, row, weight, reading_row(m, i));
     }
   }
 }

@@ -81,22 +81,22 @@ SltStatus slt_design_sim_create(const SltModel* model, const SltDesign* design, 
   if (!out) return SLT_ERR_ARGUMENT;
   *out = NULL;
   if (!model || !design || !options || member >= design->members) return SLT_ERR_ARGUMENT;
-  double values[DESIGN_AXES];
+  double* values = malloc((design->count + (size_t)1) * sizeof *values);
+  if (!values) return SLT_ERR_NOMEM;
   slt_design_member(design, member, values);
   SltSimOptions own = *options;
   for (uint32_t i = 0; i < design->count; i++) {
     bool seed = design->axes[i].parameter.kind == PARAMETER_SEED;
     if (seed && values[i] >= 0.0 && values[i] < 0x1p63) own.seed = (uint64_t)values[i];
   }
-  SLT_TRY(slt_sim_create(model, &own, out));
-  for (uint32_t i = 0; i < design->count; i++) {
-    SltStatus status = parameter_set(&design->axes[i].parameter, *out, values[i]);
-    if (status >= 0) continue;
-    slt_sim_free(*out);
-    *out = NULL;
-    return status;
-  }
-  return SLT_OK;
+  SltStatus status = slt_sim_create(model, &own, out);
+  for (uint32_t i = 0; status >= 0 && i < design->count; i++)
+    status = parameter_set(&design->axes[i].parameter, *out, values[i]);
+  free(values);
+  if (status >= 0) return SLT_OK;
+  slt_sim_free(*out);
+  *out = NULL;
+  return status;
 }
 
 /// A member on its way.

@@ -41,14 +41,13 @@ static void run_one(void* user, uint64_t number) {
   Variance* v = user;
   uint64_t i = number / (v->d + 2);
   uint32_t kind = (uint32_t)(number % (v->d + 2));
-  double p[DESIGN_AXES];
-  memcpy(p, v->points[kind == 1] + i * v->d, v->d * sizeof *p);
-  if (kind >= 2) p[kind - 2] = v->points[1][i * v->d + kind - 2];
+  const double* p = v->points[kind == 1] + i * v->d;
+  const double* other = v->points[1] + i * v->d;  // of a single one, from the third kind on
   double* out = v->values + number * v->m;
   SltSim* sim = NULL;
   SltStatus status = slt_sim_create(v->model, &v->options->sim, &sim);
   for (uint32_t a = 0; status >= 0 && a < v->d; a++)
-    status = parameter_set(&v->design->axes[a].parameter, sim, p[a]);
+    status = parameter_set(&v->design->axes[a].parameter, sim, a + 2 == kind ? other[a] : p[a]);
   if (status >= 0) {
     slt_sim_on_step(sim, parallel_cancelled, &v->parallel);
     slt_sim_on_round(sim, parallel_cancelled, &v->parallel);

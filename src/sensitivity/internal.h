@@ -80,6 +80,7 @@ struct Sensitivity {
   bool open;     // `after` is not taken over into the motion yet
   bool stale;    // what the mode computes is not differentiated for the assignments so far
   double* size;  // by places: largest magnitude so far
+  double* rate;  // ... and the largest one of the flow beside a surface
   Assigned assigned;
   Collocation collocation;
   Stretch stretch;

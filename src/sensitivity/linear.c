@@ -95,6 +95,16 @@ static bool take_outputs(const Linear* l, const SensitivityOutput* outputs, uint
   return true;
 }
 
+/// Whether a relation is that of a surface which the motion keeps.
+static bool is_surface(const Linear* l, uint32_t relation) {
+  bool slides = eng_motion(l->sim) == ENG_MOTION_SLIDING;
+  uint32_t surfaces = slides ? eng_surface_count(l->sim) : 0;
+  for (uint32_t i = 0; i < surfaces; i++) {
+    if (eng_surface_indicator(l->sim, i) == relation) return true;
+  }
+  return false;
+}
+
 /// Relations of the mode that hold at one of two points and not at the other.
 static uint32_t count_crossed(const Linear* l, const double* here) {
   const ModelProgram* g = &l->mode->g_flow;
@@ -109,7 +119,8 @@ static uint32_t count_crossed(const Linear* l, const double* here) {
   bool good = model_program_tangent(g, context, l->env, l->t, l->x, &none, room, one, NULL) &&
               model_program_tangent(g, context, l->env, l->t, here, &none, room, other, NULL);
   for (uint32_t i = 0; good && i < g->output_count; i++) {
-    if (l->model->atoms[l->mode->atoms[i]].continuous) crossed += one[i] * other[i] < 0.0;
+    bool moves = l->model->atoms[l->mode->atoms[i]].continuous && !is_surface(l, i);
+    crossed += moves && one[i] * other[i] < 0.0;
   }
   free(room);
   return crossed;
@@ -118,6 +129,7 @@ static uint32_t count_crossed(const Linear* l, const double* here) {
 // ---- along surfaces -----------------------------------------------------------------------------
 
 #define SHIFT 1e-3  // of differences, relative
+#define LEFT  1e-9  // of a convex coefficient beyond its range: its surface is left
 
 /// Flow and rows by differences: there is no program for it.
 static bool slide(const Linear* l, double* f, double* f_rows) {
@@ -138,7 +150,8 @@ static bool slide(const Linear* l, double* f, double* f_rows) {
       d_env[i] = l->rows[(size_t)i * l->width + k];
       if (d_env[i] == 1.0) size = fmax(size, fabs(l->env[i]));
     }
-    if (!input) size = fabs(l->x[k]);
+    // the point may be the origin
+    if (!input) size = fmax(fabs(l->x[k]), eng_scale(l->sim, l->mode->state_env[k]));
     SensitivityShift along = {l->t, 0.0, SHIFT * (size > 0.0 ? size : 1.0),
                               l->x, d_x, input ? d_env : NULL};
     good = sensitivity_difference(l->sim, &along, d_env + places, d_f, NULL);
@@ -158,6 +171,19 @@ static bool are_states(const ModelMode* mode, const SensitivityOutput* outputs, 
     if (!state) return false;
   }
   return true;
+}
+
+/// Surfaces that the motion does not keep at the point: their convex coefficients are beyond their
+/// range.
+static uint32_t count_left(const Linear* l) {
+  uint32_t surfaces = eng_surface_count(l->sim);
+  double* alpha = malloc(((size_t)surfaces + l->n) * sizeof *alpha);
+  uint32_t left = 0;
+  bool good = alpha && eng_flow(l->sim, l->t, l->x, NULL, alpha + surfaces, alpha) >= 0;
+  for (uint32_t i = 0; good && i < surfaces; i++)
+    left += alpha[i] < -LEFT || alpha[i] > 1.0 + LEFT;
+  free(alpha);
+  return left;
 }
 
 // ---- what is held -------------------------------------------------------------------------------
@@ -225,7 +251,8 @@ SltStatus sensitivity_linearize(EngSim* sim, const double* x, const SensitivityP
                 (slides ? slide(&l, out->f, out->f_rows)
                         : run_program(&l, &mode->rhs, out->f, out->f_rows)) &&
                 compute(&l, env) && take_outputs(&l, outputs, output_count, out->y, out->y_rows);
-    out->crossed = x && !slides ? count_crossed(&l, here) : 0;
+    out->crossed = x ? count_crossed(&l, here) : 0;
+    if (x && slides) out->crossed += count_left(&l);
     status = good ? find_held(&l, out->held, out->held_rows) : SLT_ERR_NOT_FINITE;
   }
   free(env);

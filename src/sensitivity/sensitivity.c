@@ -474,6 +474,18 @@ static void ends(void* user) {
   s->open = true;
 }
 
+/// A row at a time that stands, from the one along the moving time of the instant. What goes
+/// through the instant as if there were none keeps the row it had: of an event that all but grazes,
+/// whose time moves a lot, adding and taking away would leave nothing but rounding.
+static void stand_still(const Sensitivity* s, uint32_t place, double flow, double* out) {
+  const double* now = row_of(s, &s->now, place);
+  const double* after = row_of(s, &s->after, place);
+  for (uint32_t k = 0; k < s->count; k++) {
+    double shift = flow * s->time[k];
+    out[k] = now[k] + shift == after[k] ? now[k] : after[k] - shift;
+  }
+}
+
 void sensitivity_take_over(Sensitivity* s) {
   s->open = false;
   const ModelMode* mode = s->after.mode;
@@ -486,12 +498,13 @@ void sensitivity_take_over(Sensitivity* s) {
     sensitivity_lose(s, "motion whose flow has no derivative that is known");
     return;
   }
+  double* rows = sensitivity_room(s, &s->rows, (size_t)n * s->count + 1);
+  if (!rows) return;
+  for (uint32_t i = 0; i < n; i++)
+    stand_still(s, mode->state_env[i], x[n + i], rows + (size_t)i * s->count);
   copy_rows(s, &s->now, &s->after);
-  for (uint32_t i = 0; i < n; i++) {
-    double* row = row_of(s, &s->now, mode->state_env[i]);
-    for (uint32_t k = 0; k < s->count; k++)
-      row[k] -= x[n + i] * s->time[k];
-  }
+  for (uint32_t i = 0; i < n; i++)
+    set_row(s, &s->now, mode->state_env[i], rows + (size_t)i * s->count);
   if (s->trail) trail_flow(s, &s->now, -1.0, mode, x + n);
   s->now.t = s->after.t;
   s->now.mode = mode;
@@ -642,6 +655,7 @@ static void each_block(Sensitivity* s, bool* good, bool back) {
       {(void**)&s->after.env, 2 * places, sizeof(double)},
       {(void**)&s->time, s->count, sizeof(double)},
       {(void**)&s->size, places, sizeof(double)},
+      {(void**)&s->rate, places, sizeof(double)},
       {(void**)&s->assigned.value, places, sizeof(double)},
       {(void**)&s->assigned.is, places, 1},
       {(void**)&s->assigned.place, s->assigned.capacity, sizeof(uint32_t)},

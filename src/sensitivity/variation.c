@@ -113,14 +113,21 @@ bool sensitivity_flow(Sensitivity* s, double t, const double* x, double* f) {
                                        t, x, &none, regs, f, NULL);
 }
 
+/// The size of a state. What a surface holds has the one to which the flow of a side would bring
+/// it: its own values are rounding.
+static double state_size(const Sensitivity* s, uint32_t i, const double* x) {
+  uint32_t place = eng_mode(s->sim)->state_env[i];
+  return fmax(fmax(fabs(x[i]), s->size[place]), s->rate[place] * s->stretch.h);
+}
+
 /// How far a direction may be followed for a difference.
 static double shift_along(const Sensitivity* s, const double* x, const double* d_x,
                           const double* d_env, double d_t) {
-  const ModelMode* mode = eng_mode(s->sim);
+  uint32_t n = eng_mode(s->sim)->state_count;
   const double* env = eng_env_states(s->sim);
   double most = 0.0;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    double size = fmax(fabs(x[i]), s->size[mode->state_env[i]]);
+  for (uint32_t i = 0; i < n; i++) {
+    double size = state_size(s, i, x);
     most = fmax(most, fabs(d_x[i]) / (size > 0.0 ? size : 1.0));
   }
   for (uint32_t i = 0; d_env && i < s->model->env_count; i++) {
@@ -131,10 +138,8 @@ static double shift_along(const Sensitivity* s, const double* x, const double* d
   return most > 0.0 ? SHIFT / most : 0.0;
 }
 
-/// Along a surface the flows of its sides cancel: what rounding leaves of a component that stands
-/// still is no derivative, and would grow as the state beside it never gets a size of its own.
-static bool drop_rounding(Sensitivity* s, double t, const double* x, double shift, double* side,
-                          double* d_f) {
+/// Note how fast the flow of the side that the mode is of would move the states.
+static bool note_rates(Sensitivity* s, double t, const double* x, double* side) {
   const ModelMode* mode = eng_mode(s->sim);
   ModelSeeds none = {.count = 0};
   double* regs = sensitivity_room(s, &s->regs, model_tangent_room(&mode->rhs, 0));
@@ -143,9 +148,22 @@ static bool drop_rounding(Sensitivity* s, double t, const double* x, double shif
     return false;
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (fabs(d_f[i]) <= FLOW_ULPS * DBL_EPSILON * fabs(side[i]) / shift) d_f[i] = 0.0;
+    double* rate = &s->rate[mode->state_env[i]];
+    *rate = fmax(*rate, fabs(side[i]));
   }
   return true;
+}
+
+/// Along a surface the flows of its sides cancel: what rounding leaves of a component that stands
+/// still is no derivative, and would grow. Nor is what changes a state, over the stretch, by less
+/// than its rounding where others change by their size.
+static void drop_rounding(const Sensitivity* s, const double* x, double shift, double* d_f) {
+  const ModelMode* mode = eng_mode(s->sim);
+  for (uint32_t i = 0; shift > 0.0 && i < mode->state_count; i++) {
+    double flow = FLOW_ULPS * s->rate[mode->state_env[i]];
+    double drift = s->stretch.h > 0.0 ? SHIFT * state_size(s, i, x) / s->stretch.h : 0.0;
+    if (fabs(d_f[i]) <= DBL_EPSILON * fmax(flow, drift) / shift) d_f[i] = 0.0;
+  }
 }
 
 bool sensitivity_difference(EngSim* sim, const SensitivityShift* along, double* work, double* d_f,
@@ -186,11 +204,12 @@ bool sensitivity_sliding(Sensitivity* s, double t, const double* x, double d_t, 
   uint32_t n = eng_mode(s->sim)->state_count;
   uint32_t m = d_alpha ? eng_surface_count(s->sim) : 0;
   double* work = sensitivity_room(s, &s->shifted, 2 * (size_t)n + m + s->model->env_count);
-  if (!work) return false;
+  if (!work || !note_rates(s, t, x, work)) return false;
   double shift = shift_along(s, x, d_x, d_env, d_t);
   SensitivityShift along = {t, d_t, shift, x, d_x, d_env};
-  return sensitivity_difference(s->sim, &along, work, d_f, d_alpha) &&
-         (shift == 0.0 || drop_rounding(s, t, x, shift, work, d_f));
+  if (!sensitivity_difference(s->sim, &along, work, d_f, d_alpha)) return false;
+  drop_rounding(s, x, shift, d_f);
+  return true;
 }
 
 /// Rows of the flow along surfaces.

@@ -490,6 +490,19 @@ class Optimize(Experiment):
         self.assertAlmostEqual(found["a"], 2.5, delta=1e-9)
         self.optimize("--minimize", "end(x)", "--params", "a", "--bounds", "a=0:1", "--subject-to", "end(y) >= 9", status=3)
 
+    def test_units(self):
+        # the nearest point to (3, 1) with x + y <= 2 is (2, 0), and none has x + y <= -1 where both are positive
+        for u in (1e-9, 1.0, 1e9):
+            self.write("m.lisma", f"const a = {1.5*u}, b = {0.2*u};\nx' = 0; x(t0) = a;\ny' = 0; y(t0) = b;\n"
+                       f"measure f = end((x - {3*u})^2 + (y - {u})^2);\nmeasure s = end(x + y);\nexperiment {{ end = 1; }}\n")
+            for search in ("gradient", "simplex", "global"):
+                found = self.optimize("--minimize", "f", "--params", "a,b", "--bounds", f"a={-5*u}:{5*u}",
+                                      "--bounds", f"b={-5*u}:{5*u}", "--subject-to", f"s <= {2*u}", "--search", search)
+                self.assertAlmostEqual(found["a"]/u, 2, delta=1e-5)
+                self.assertAlmostEqual(found["b"]/u, 0, delta=1e-5)
+            self.optimize("--minimize", "f", "--params", "a,b", "--bounds", f"a=0:{5*u}", "--bounds", f"b=0:{5*u}",
+                          "--subject-to", f"s <= {-u}", status=3)
+
     def test_global(self):
         self.write("m.lisma", "const w = 1;\nx' = 0; x(t0) = sin(5*w) + 0.1*(w - 6)^2;\n")
         found = self.optimize("--minimize", "end(x)", "--params", "w", "--bounds", "w=0:10", "--search", "global",

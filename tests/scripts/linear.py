@@ -83,6 +83,29 @@ class Linear(cli_case.CliCase):
         self.write("m.lisma", "x' = -delay(x, 1); x(t0) = 1;\n")
         self.fails(3, "steady", "m.lisma", says="infinitely many eigenvalues")
 
+    def test_sliding_to_the_origin(self):
+        # the surface x_n + ... + c1 x_1 = w makes (s + 2)(s + 3)... of a chain of integrators; its end is w/c1, or the origin
+        for u in (1e-9, 1.0, 1e9):
+            for w in (0.0, 1.0):
+                text = (f"x' = y; x(t0) = {0.1*u};\ny' = z; y(t0) = 0;\n"
+                        f"z' = {-2*u}*sign(z + 5*y + 6*x - {w*u}) - 0.1*x; z(t0) = {(w - 0.6)*u};\nexperiment {{ end = 1; }}\n")
+                got = self.matrices("steady", text, "--at", "0.3")
+                for i, expected in enumerate((w/6, 0, 0)):
+                    self.assertAlmostEqual(got["x"][i, 0]/u, expected, delta=1e-9)
+                self.assertEqual(len(got["eigenvalue"]), 4)
+                self.assertAlmostEqual(got["eigenvalue"][0, 0], -2, delta=1e-6)
+                self.assertAlmostEqual(got["eigenvalue"][1, 0], -3, delta=1e-6)
+
+    def test_sliding_that_ends_before(self):
+        # y' = x - 2 sign(y) slides along y = 0 as long as |x| < 2; x tends to an end within that range or beyond it
+        for u in (1e-9, 1.0, 1e9):
+            for end, left in ((1.5, False), (3, True), (-1.9, False), (-2.5, True)):
+                text = (f"y' = x - {2*u!r}*sign(y); y(t0) = {0.5*u!r}; x' = {end*u!r} - x; x(t0) = 0;\n"
+                        "experiment { end = 5; }\n")
+                out = self.good("steady", self.model(text), "--at", "0.4").out
+                self.assertEqual("it is left before" in out, left, out)
+                self.assertIn("stable equilibrium", out)
+
     def test_random_systems(self):
         # blocks with known eigenvalues, mixed by rotations
         rng = random.Random(5)

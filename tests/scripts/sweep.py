@@ -63,6 +63,58 @@ class Sweep(cli_case.CliCase):
         self.assertEqual(len({r["end(x)"] for r in rows}), 2000)
         self.assertEqual([r["seed"] for r in self.rows("r.lisma", "--vary", "seed=0:5:3", "-m", "end(x)")], ["0", "3", "5"])
 
+    def test_quantiles(self):
+        # from the least value to the greatest, of what flows, jumps, has kinks or stands still; z falls, so its levels are known
+        self.write("q.lisma", "x' = 3*cos(3*time); x(t0) = 0;\nz' = -z; z(t0) = 1;\ns(t0) = 1;\nat 1 { set s = 5; }\n"
+                              "at 2.5 { set s = -3; }\nexperiment { end = 4; rtol = 1e-10; }\n")
+        formulas = ("x", "x^2", "abs(x)", "x*z", "s", "x + s", "1e-12*x + 1e-12", "7")
+        shares = (0, 1e-9, 0.1, 0.5, 0.999, 1)
+        asked = [f"{kind}({f})" for f in formulas for kind in ("min", "max")]
+        asked += [f"quantile({f}, {q})" for f in formulas + ("z",) for q in shares]
+        row = self.rows("q.lisma", "--vary", "seed=1", *[part for m in asked for part in ("-m", m)])[0]
+        for f in formulas:
+            least, greatest = float(row[f"min({f})"]), float(row[f"max({f})"])
+            levels = [float(row[f"quantile({f}, {q})"]) for q in shares]
+            self.assertEqual(levels, sorted(levels), f)
+            self.assertAlmostEqual(levels[0], least, delta=1e-12*max(abs(least), abs(greatest)), msg=f)
+            self.assertAlmostEqual(levels[-1], greatest, delta=1e-12*max(abs(least), abs(greatest)), msg=f)
+        for q in shares:
+            self.assertAlmostEqual(float(row[f"quantile(z, {q})"]), math.exp(-4*(1 - q)), delta=1e-9)
+
+    def test_as_many_measures_as_are_asked_for(self):
+        self.write("n.lisma", "const k = 0.5;\nfor i = 1:150 { x[i]' = -k*i*x[i]; x[i](t0) = i; }\nexperiment { end = 1; rtol = 1e-10; }\n")
+        asked = [part for i in range(1, 151) for part in ("-m", f"e{i} = end(x[{i}])", "-m", f"m{i} = max(x[{i}]) + e{i}/{i}")]
+        asked += ["-m", "sum = " + " + ".join(f"end(x[{i}])" for i in range(1, 151)), "-m", "half = sum/2"]
+        row = self.rows("n.lisma", "--vary", "k=0.02", *asked)[0]
+        self.near(row["half"], 0.5*sum(i*math.exp(-0.02*i) for i in range(1, 151)))
+        for i in range(1, 151):
+            self.near(row[f"e{i}"], i*math.exp(-0.02*i))
+            self.near(row[f"m{i}"], i + math.exp(-0.02*i))
+        self.good("sens", "n.lisma", "--set", "k=0.02", "--params", "k", *asked, "-o", "n.csv", "-q")
+        for found in csv.DictReader(io.StringIO(self.read("n.csv"))):
+            if not found["measure"][1:].isdigit():
+                continue
+            i = int(found["measure"][1:])
+            expected = -i*math.exp(-0.02*i)*(i if found["measure"][0] == "e" else 1)
+            self.near(found["derivative"], expected, 1e-8)
+
+    def test_as_many_parameters_as_vary(self):
+        n = 100
+        names = [f"k{i}" for i in range(n)]
+        total = " + ".join(names)
+        self.write("p.lisma", "const " + ", ".join(f"{k} = 0" for k in names) + f";\nx' = 0; x(t0) = {total};\nexperiment {{ end = 1; }}\n")
+        arguments = [part for k in names for part in ("--vary", f"{k}~normal(0, 1)")]
+        arguments += ["--correlate", "k0,k99=0.9", "--correlate", "k3,k70=-0.8", "--sample", "random", "2000"]
+        rows = self.rows("p.lisma", *arguments, "-m", "end(x)")
+        drawn = [[float(r[k]) for k in names] for r in rows]
+        for row, values in zip(rows, drawn):
+            self.near(row["end(x)"], math.fsum(values), 1e-12)
+        for a, b, expected in ((0, 99, 0.9), (3, 70, -0.8), (5, 6, 0), (0, 98, 0)):
+            found = sum(v[a]*v[b] for v in drawn)/len(drawn)
+            self.assertAlmostEqual(found, expected, delta=0.1, msg=str((a, b)))
+        for i in range(n):
+            self.assertAlmostEqual(sum(v[i]**2 for v in drawn)/len(drawn), 1, delta=0.2, msg=str(i))
+
     def test_measures_of_a_wave(self):
         measures = ["max(x)", "min(x)", "mean(x)", "rms(x)", "integral(x)", "at(x, 1.25)", "end(y)", "start(y)",
                     "quantile(x, 0.25)", "max(abs(x))", "max(x*y)", "time(main.up)", "time(main.up, 2)",
