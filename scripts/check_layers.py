@@ -34,7 +34,8 @@ ALLOWED = {
 }
 BUILDER_EXTRA = {"ir", "symbolic"}  # for src/model/build*
 SECOND_HEADERS = {("api", "model/build.h")}  # the builder has a header of its own, for the API only
-SHARED_HEADERS = {"base/library.h"}  # for cli and fmi, which load libraries too
+# for cli and fmi, which load libraries too, and integrate FMUs of others
+SHARED_HEADERS = {"base/library.h", "numeric/numeric.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 

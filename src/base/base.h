@@ -33,6 +33,43 @@
 
 /// Put numbers in order where they are (Shell's method: short lists, nearly in order mostly).
 void base_sort_ascending(uint32_t* list, uint32_t count);
+
+/// Lists by key, behind each other in one array.
+typedef struct BaseLists {
+  uint32_t* begin;  // per key and one more
+  uint32_t* list;
+  uint32_t key_count, count;
+  bool filling;
+} BaseLists;
+
+/// Adds all values by base_lists_add(); called twice, to count them and to list them.
+typedef void BaseListsVisit(BaseLists* lists, void* user);
+void base_lists_add(BaseLists* lists, uint32_t key, uint32_t value);
+/// Make the lists, in place of those that are there. False: memory is short.
+bool base_lists_make(BaseLists* lists, const SltAllocator* a, uint32_t key_count,
+                     BaseListsVisit* visit, void* user);
+void base_lists_free(BaseLists* lists, const SltAllocator* a);
+
+#define BASE_KEYS_FEW 16u  // keys that are compared one by one
+
+typedef struct BaseKey {
+  uint64_t key, note;
+} BaseKey;
+
+/// Keys in the order in which they were met, with a number for each.
+typedef struct BaseKeys {
+  BaseKey* entries;
+  uint32_t count, room;
+  uint32_t* table;  // places + 1 by key, once there are more than a few; a power of two
+  size_t table_size;
+} BaseKeys;
+
+void base_keys_clear(BaseKeys* keys);
+/// The entry of a key; NULL for none.
+const BaseKey* base_keys_find(const BaseKeys* keys, uint64_t key);
+/// Add a key that is not there. False: memory is short.
+bool base_keys_add(BaseKeys* keys, const SltAllocator* a, uint64_t key, uint64_t note);
+
 /// Where a number stands in an ascending list; UINT32_MAX when it does not.
 uint32_t base_find_sorted(const uint32_t* list, uint32_t count, uint32_t wanted);
 

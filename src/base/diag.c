@@ -62,8 +62,18 @@ const SourcePart* source_part(const Source* source, uint32_t offset) {
   return found;
 }
 
+Span source_shown(const Source* source, Span span) {
+  const SourcePart* part = source_part(source, span.begin);
+  return part && part->generated ? part->asked_at : span;
+}
+
+static uint32_t shown_offset(const Source* source, uint32_t offset) {
+  if (offset > source->text.length) offset = source->text.length;
+  return source_shown(source, (Span){offset, offset}).begin;
+}
+
 Str source_name(const Source* source, uint32_t offset) {
-  const SourcePart* part = source_part(source, offset);
+  const SourcePart* part = source_part(source, shown_offset(source, offset));
   return part ? part->name : source->name;
 }
 
@@ -83,13 +93,13 @@ static uint32_t find_line(const Source* source, uint32_t offset) {
 }
 
 uint32_t source_line_number(const Source* source, uint32_t offset) {
-  if (offset > source->text.length) offset = source->text.length;
+  offset = shown_offset(source, offset);
   const SourcePart* part = source_part(source, offset);
   return find_line(source, offset) + 1 - (part ? part->first_line - 1 : 0);
 }
 
 void source_place(const Source* source, uint32_t offset, uint32_t* line, uint32_t* column) {
-  if (offset > source->text.length) offset = source->text.length;
+  offset = shown_offset(source, offset);
   uint32_t start = source->line_starts[find_line(source, offset)];
   *line = source_line_number(source, offset);
   *column = 1;

@@ -25,6 +25,7 @@ typedef struct SourcePart {
   uint32_t begin;       // offset of its first byte
   uint32_t first_line;  // 1-based, in the whole text
   bool generated;       // nobody has written it: it stands for a file in another form
+  Span asked_at;        // where a generated one was asked for
 } SourcePart;
 
 /// A text with a name, and the starts of its lines.
@@ -38,6 +39,8 @@ typedef struct Source {
 } Source;
 
 void source_init(Source* source, Arena* arena, Str name, Str text);
+/// The place to show for a span: what nobody has written is shown where it was asked for.
+Span source_shown(const Source* source, Span span);
 /// 1-based line and column (in characters) of a byte offset, counted inside its part.
 void source_place(const Source* source, uint32_t offset, uint32_t* line, uint32_t* column);
 /// The line alone: cheap, however long the line is.

@@ -71,8 +71,9 @@ static uint32_t underline_length(const Source* source, Span span, uint32_t line)
 }
 
 /// The line of the span with carets under it.
-static void render_excerpt(Renderer* r, Span span) {
+static void render_excerpt(Renderer* r, Span written) {
   const Source* source = r->source;
+  Span span = source_shown(source, written);
   uint32_t line = 0;
   uint32_t column = 0;
   source_place(source, span.begin, &line, &column);

@@ -18,6 +18,7 @@ typedef struct File {
   uint32_t begin;   // of its text in the whole
   uint32_t parent;  // that includes it; itself for the model
   bool foreign;     // a part for an FMU
+  Span asked_at;    // ... and where it is named
 } File;
 
 typedef struct Includer {
@@ -159,7 +160,8 @@ static void describe(Includer* in, Str name, Span span) {
     report(in, span, "with this file the text of the model is too long", name, NULL);
     return;
   }
-  File file = {.name = name, .text = text, .begin = (uint32_t)in->length, .foreign = true};
+  File file = {
+      .name = name, .text = text, .begin = (uint32_t)in->length, .foreign = true, .asked_at = span};
   in->length += text.length + 1;
   base_vec_push(in->arena, &in->files, file);
 }
@@ -251,7 +253,8 @@ bool lisma_include(Source* source, Arena* arena, const LismaOptions* options, Di
                                 .asked = file->name,
                                 .begin = file->begin,
                                 .first_line = line,
-                                .generated = file->foreign};
+                                .generated = file->foreign,
+                                .asked_at = file->asked_at};
   }
   source->parts = parts;
   source->part_count = in.files.count - 1;

@@ -435,7 +435,7 @@ typedef struct LowerFunctions {
   uint32_t depth, work;  // calls around the present place; since the outermost one
   Map results;           // term and function, arguments -> known call + 1
   BASE_VEC(KnownCall) known;
-  Map logical;                         // name id of a head: given a condition as its value
+  Map logical;  // name id of a head, with `[` behind it that of all its indices: given a condition
   BASE_VEC(NamedValue) copies;         // values that may be conditions under another name
   BASE_VEC(const AstInstance*) parts;  // all instances that were read
   Map parts_seen;
@@ -555,6 +555,8 @@ void lower_leave(Lower* l);
 void resolve_init(Lower* l);
 /// Find the names that stand for conditions, once functions and macros are known.
 void resolve_logical(Lower* l);
+/// Whether a name is given conditions as its values, in any spelling of it.
+bool lower_is_logical(Lower* l, const AstName* name);
 /// Name id of a written name with its indices replaced; 0 after an error.
 uint32_t resolve_name(Lower* l, const AstName* name);
 /// Name id of a plain name or of a word.

@@ -169,6 +169,12 @@ static Str target_text(Lower* l, uint32_t var, uint32_t order) {
   return text_str(&out);
 }
 
+/// Whether it stands in the text that is made for an FMU.
+static bool is_generated(const Lower* l, Span span) {
+  const SourcePart* part = source_part(l->source, span.begin);
+  return part && part->generated;
+}
+
 /// A second initial value for the same thing.
 static void merge_start(Lower* l, uint32_t index, const IrStart* second) {
   IrStart* first = &l->m->starts.data[index];
@@ -177,8 +183,7 @@ static void merge_start(Lower* l, uint32_t index, const IrStart* second) {
     // the fixed one wins: a guess beside it is of no use
     const IrStart* guess = first->kind == IR_START_GUESS ? first : second;
     const IrStart* fixed = first->kind == IR_START_GUESS ? second : first;
-    const SourcePart* part = source_part(l->source, guess->span.begin);
-    if (!part || !part->generated) {  // a default that nobody has written is no mistake
+    if (!is_generated(l, guess->span)) {  // a default that nobody has written is no mistake
       Diag* diag = lower_report(l, DIAG_W0620, guess->span, "this guess is not used: %.*s is fixed",
                                 STR_ARGS(text));
       diag_note(l->diags, diag, fixed->span, "it is fixed here");
@@ -189,7 +194,12 @@ static void merge_start(Lower* l, uint32_t index, const IrStart* second) {
   if (same_value(l, first->value, second->value)) return;
   Diag* diag = lower_report(l, DIAG_E0601, second->span, "%.*s is given two different values",
                             STR_ARGS(text));
-  diag_note(l->diags, diag, first->span, "the first one is here");
+  if (is_generated(l, first->span)) {
+    diag_hint(l->diags, diag,
+              "initial values of an FMU are arguments: fmu name = \"file\" (x(t0) = 1);");
+  } else {
+    diag_note(l->diags, diag, first->span, "the first one is here");
+  }
 }
 
 uint32_t lower_find_start(const Lower* l, uint32_t var, uint32_t order) {

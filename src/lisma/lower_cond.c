@@ -621,10 +621,8 @@ static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style
   bool index = ast_name_is_plain(written) && resolve_binding(l, name);
   Symbol symbol = *resolve_symbol(l, name);
   bool named = symbol.kind == SYM_NONE || symbol.kind == SYM_VAR || symbol.kind == SYM_PARAM;
-  if (!index && named && !expr->as.name.order && l->functions.logical.count &&
-      map_get(&l->functions.logical, names_intern(&l->m->names, written->head), 0)) {
-    return lower_logical(l, expr, style);
-  }
+  bool logical = lower_is_logical(l, written) || map_get(&l->functions.logical, name, 0);
+  if (!index && named && !expr->as.name.order && logical) return lower_logical(l, expr, style);
   if (index || symbol.kind != SYM_MACRO || expr->as.name.order)
     return report_not_condition(l, expr);
   const AstExpr* meaning = l->names.macros.data[symbol.index].value;

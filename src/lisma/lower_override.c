@@ -60,7 +60,9 @@ void lower_override_starts(Lower* l) {
   for (uint32_t i = 0; i < l->options->override_count; i++) {
     Str name = l->options->overrides[i].name;
     uint32_t order = 0;
-    if (!split_start(&name, &order)) continue;
+    // an initial value of an FMU is a constant with that name: `b.x(t0)`
+    bool constant = l->options->applied && l->options->applied[i];
+    if (constant || !split_start(&name, &order)) continue;
     scale_fail(l);  // one instance is no longer like the others
     uint32_t id = names_find(&l->m->names, name);
     if (id == 0) id = names_find(&l->m->names, pasted(l->scratch, name));

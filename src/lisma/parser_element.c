@@ -10,7 +10,7 @@
 //       closed   [gap <= 0] && [velocity <= 0] && noEvent[restitution*velocity >= -rest]  from free
 //       closed   [gap <= 0] && [velocity <= 0], in place of an impact at an accumulation  from free
 //       hit      [gap <= 0] && [velocity < 0], if it is not the last                      from free
-//       free     from hit;  [force < 0], struck[force > huge],
+//       free     from hit, at once where its pulse pulls;  [force < 0], struck[force > huge],
 //                [force > huge] && noEvent[cascade > 0] from closed
 //     hit:      NAME: w = -e*w before;       the impulse of N does it
 //     closed:   NAME: g = 0;
@@ -339,6 +339,9 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
     AstBlock hit = make_block(m, impact, 2);
     AstExpr* meets = make_and(m, touches, nears);
     push_state(m, "hit", make_and(m, meets, make_not(m, ends)), "free", &hit);
+    AstExpr* most = make_number(m, -HUGE_FORCE, s->force->span);
+    AstExpr* pulls = make_typed(m, AST_EVENT_PULSE, s->force, AST_OP_LT, most, "force < 0");
+    push_state(m, "free", pulls, "hit", NULL);
     push_state(m, "free", NULL, "hit", NULL);
   } else {
     push_state(m, "closed", make_and(m, touches, stays), "free", &closed);

@@ -107,6 +107,18 @@ bool parser_function(Parser* p, AstStatement* out) {
 // ---------------------------------------------------------------------------------------------
 // Parts
 
+/// The rest of `y(t0) = 1`, an initial value of an FMU: the argument has the name `y(t0)`.
+static void parse_argument_start(Parser* p, AstName* name) {
+  Str word;
+  Span span;
+  parser_advance(p);
+  if (!parser_expect_word(p, "t0", &word, &span)) return;
+  parser_expect(p, TOK_RPAREN, "expected ')' behind 't0'");
+  name->head = str_format(p->arena, "%.*s(%.*s)", STR_ARGS(name->head), STR_ARGS(word));
+  name->span = parser_since(p, name->span.begin);
+  name->quoted = true;
+}
+
 /// `A = 1` or, for a parameter, `A` alone.
 static bool parse_part_argument(Parser* p, bool parameter, AstArgument* out) {
   *out = (AstArgument){.span = p->tok.span, .name = {.number = ++p->name_count}};
@@ -124,8 +136,9 @@ static bool parse_part_argument(Parser* p, bool parameter, AstArgument* out) {
   } else if (!parser_expect_word(p, "the name of a parameter", &out->name.head, &out->name.span)) {
     return false;
   }
+  if (!parameter && p->tok.kind == TOK_LPAREN) parse_argument_start(p, &out->name);
   if (!parameter || p->tok.kind == TOK_ASSIGN) {
-    parser_expect_assign(p, "the parameter");
+    if (!p->recovering) parser_expect_assign(p, "the parameter");
     out->value = p->recovering ? parser_error_expr(p) : parser_expr(p);
   }
   out->span = parser_since(p, out->span.begin);

@@ -40,17 +40,41 @@ bool lisma_tells_hidden(Str name, bool constant) {
 
 static void scan_block(Lower* l, const AstBlock* block);
 
+/// What all names that indices make of a head are noted under, beside the head itself.
+static uint32_t family_of(Lower* l, Str head) {
+  return names_intern(&l->m->names, str_format(l->scratch, "%.*s[", STR_ARGS(head)));
+}
+
+bool lower_is_logical(Lower* l, const AstName* name) {
+  const Map* logical = &l->functions.logical;
+  if (logical->count == 0) return false;
+  if (map_get(logical, names_intern(&l->m->names, name->head), 0)) return true;
+  // b1 may be b[i] for an i
+  Str head = name->head;
+  while (head.length > 1 && head.data[head.length - 1] >= '0' &&
+         head.data[head.length - 1] <= '9') {
+    head.length--;
+  }
+  bool pasted = ast_name_is_plain(name) && head.length < name->head.length;
+  return pasted && map_get(logical, family_of(l, head), 0);
+}
+
 /// A name whose value is written as a condition can stand where one is needed; whether names,
 /// functions and choices are conditions is found when all of them are known.
 static void note_logical(Lower* l, const AstName* name, const AstExpr* value) {
   bool named = value->kind == AST_NAME && value->as.name.order == 0;
   bool word = named && (ast_name_is_word(&value->as.name.name, STR_LIT("true")) ||
                         ast_name_is_word(&value->as.name.name, STR_LIT("false")));
-  uint32_t head = names_intern(&l->m->names, name->head);
+  uint32_t ids[] = {names_intern(&l->m->names, name->head),
+                    ast_name_is_plain(name) ? 0 : family_of(l, name->head)};
   if (word || lower_is_condition(value)) {
-    map_set(&l->functions.logical, head, 0, 1);
+    for (uint32_t i = 0; i < 2 && ids[i]; i++) {
+      map_set(&l->functions.logical, ids[i], 0, 1);
+    }
   } else if (named || value->kind == AST_CALL) {
-    base_vec_push(l->scratch, &l->functions.copies, ((NamedValue){head, 0, value}));
+    for (uint32_t i = 0; i < 2 && ids[i]; i++) {
+      base_vec_push(l->scratch, &l->functions.copies, ((NamedValue){ids[i], 0, value}));
+    }
   } else if (value->kind == AST_CONDITIONAL &&
              value->as.conditional.else_value->kind != AST_NUMBER) {
     note_logical(l, name, value->as.conditional.then_value);
@@ -82,7 +106,8 @@ void resolve_logical(Lower* l) {
     uint32_t source = names_intern(&l->m->names, copy->value->as.name.name.head);
     copy->next = map_get(&copied, source, 0);
     map_set(&copied, source, 0, i + 1);
-    if (map_get(&l->functions.logical, source, 0)) base_vec_push(l->scratch, &found, copy->name);
+    if (lower_is_logical(l, &copy->value->as.name.name))
+      base_vec_push(l->scratch, &found, copy->name);
   }
   for (uint32_t i = 0; i < found.count; i++) {
     map_set(&l->functions.logical, found.data[i], 0, 1);

@@ -52,3 +52,42 @@ void model_program_classes(const ModelProgram* program, uint32_t moving, uint8_t
     out[i] = classes[program->outputs[i]];
   }
 }
+
+/// How a register depends on one state while time flows.
+enum { STANDS, MOVES, AFFINE, OTHER };
+
+static uint8_t dependence_of(const ModelInstr* pc, uint8_t a, uint8_t b) {
+  uint8_t worst = a > b ? a : b;
+  if (worst < AFFINE) return worst;
+  switch (pc->op) {
+  case MODEL_OP_MOVE:
+  case MODEL_OP_NEG: return a;
+  case MODEL_OP_ADD:
+  case MODEL_OP_SUB: return worst;
+  case MODEL_OP_MUL: return a == STANDS || b == STANDS ? worst : OTHER;
+  case MODEL_OP_DIV: return b == STANDS ? a : OTHER;
+  default: return OTHER;
+  }
+}
+
+bool model_program_affine_in(const ModelProgram* program, uint32_t state, uint8_t* scratch) {
+  for (uint32_t i = 0; i < program->reg_count; i++) {
+    scratch[i] = i <= program->state_count ? MOVES : STANDS;
+  }
+  scratch[1 + state] = AFFINE;
+  for (uint32_t i = 0; i < program->code_count; i++) {
+    const ModelInstr* pc = &program->code[i];
+    uint32_t operands = model_op_operands(pc->op);
+    uint8_t a = operands > 0 ? scratch[pc->a] : STANDS;
+    uint8_t b = operands > 1 ? scratch[pc->b] : STANDS;
+    uint8_t worst = a > b ? a : b;
+    // the condition of a choice stands in the target
+    scratch[pc->dst] = pc->op != MODEL_OP_SELECT    ? dependence_of(pc, a, b)
+                       : scratch[pc->dst] == STANDS ? worst
+                                                    : OTHER;
+  }
+  for (uint32_t k = 0; k < program->output_count; k++) {
+    if (k != state && scratch[program->outputs[k]] == OTHER) return false;
+  }
+  return true;
+}

@@ -367,7 +367,7 @@ void model_program_spread(const ModelProgram* program, const ModelContext* conte
     at[i] = (ModelDual){{x[i] - off[i], x[i] + off[i]}, {0.0, 0.0}};
   }
   model_program_bind_dual(program, env, room);
-  model_program_enclose(program, context, room, t, at, out);
+  model_program_enclose(program, context, room, model_time(t.lo, t.hi), at, out);
   for (uint32_t i = 0; i < program->output_count; i++) {
     width[i] = half_width(&spread, out[i].v.lo, out[i].v.hi);
   }

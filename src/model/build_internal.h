@@ -230,7 +230,7 @@ typedef struct BuildSet {
   const uint32_t* state_env;
   uint32_t held_count, first_held;
   const ModelVarMode* vars;
-  const uint64_t* ways;  // per variable, see ModelMode; NULL until asked for, or without automata
+  const uint64_t* provenance;  // see ModelMode; NULL until asked for, or without automata
   ModelProgram rhs, full;
   const uint32_t* full_env;
   const uint32_t* atoms;  // that the equations themselves read, ascending
@@ -339,8 +339,10 @@ Str build_place(const ModelBuild* build, Arena* arena, Span span);
 // ---------------------------------------------------------------------------------------------
 // facts about atoms (build_slice.c)
 
-/// Per atom: hash of the equations it is computed through; 0 when it reads none.
-const uint64_t* build_ways(ModelBuild* build, BuildSet* set);
+/// Per variable: hash of the equations it is computed through. Modes that share their equations
+/// share it.
+const uint64_t* build_provenance(ModelBuild* build, BuildSet* set);
+/// Per atom: the same of its g; 0 when it reads none.
 const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
                              uint32_t count);
 /// What each output of a program needs; NULL for programs that solve blocks.

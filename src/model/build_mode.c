@@ -853,7 +853,7 @@ static ModelMode* mode_of_atoms(ModelBuild* build, BuildSet* set, const uint32_t
                         .equation_atoms = set->atoms,
                         .equation_atom_count = set->atom_count,
                         .atom_slice = build_slices(build, set, atoms, count),
-                        .var_way = build_ways(build, set),
+                        .provenance = build_provenance(build, set),
                         .atom_class = build_classes(build, &programs.g_flow),
                         .slope_class = build_classes(build, &programs.gdot),
                         .g = programs.g,

@@ -200,7 +200,7 @@ const uint32_t* build_row_atoms(Arena* arena, const IrLeaf* row, uint32_t count,
 
 Str build_place(const ModelBuild* build, Arena* arena, Span span) {
   const Source* source = build->ir->source;
-  const SourcePart* part = source ? source_part(source, span.begin) : NULL;
+  const SourcePart* part = source ? source_part(source, source_shown(source, span).begin) : NULL;
   Str file = part ? part->asked : (Str){0};
   return str_format(arena, "line %u%s%.*s", build_line(build, span), part ? " of " : "",
                     STR_ARGS(file));

@@ -61,18 +61,17 @@ static uint64_t* assigned_slices(ModelBuild* build, const BuildSet* set) {
   return assigned;
 }
 
-/// Through which equations each variable is computed. Modes that share their equations share it.
-const uint64_t* build_ways(ModelBuild* build, BuildSet* set) {
-  if (set->ways || build->ir->automata.count == 0) return set->ways;
-  uint64_t* ways = ARENA_ARRAY(&build->arena, uint64_t, build->ir->vars.count);
+const uint64_t* build_provenance(ModelBuild* build, BuildSet* set) {
+  if (set->provenance || build->ir->automata.count == 0) return set->provenance;
+  uint64_t* provenance = ARENA_ARRAY(&build->arena, uint64_t, build->ir->vars.count);
   const uint64_t* assigned = assigned_slices(build, set);
   for (uint32_t v = 0; v < build->ir->vars.count; v++) {
     const SymVar* var = &set->sym->vars[v];
     bool computed = var->role == SYM_ALGEBRAIC || var->role == SYM_STATE;
-    if (computed && var->assign != IR_NONE) ways[v] = assigned[var->assign];
+    if (computed && var->assign != IR_NONE) provenance[v] = assigned[var->assign];
   }
-  set->ways = ways;
-  return ways;
+  set->provenance = provenance;
+  return provenance;
 }
 
 const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,

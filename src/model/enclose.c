@@ -330,8 +330,8 @@ static void run_dual(void* user) {
 }
 
 void model_program_enclose(const ModelProgram* program, const ModelContext* context,
-                           ModelDual* regs, ModelInterval t, const ModelDual* x, ModelDual* out) {
-  regs[0] = (ModelDual){t, one};
+                           ModelDual* regs, ModelDual time, const ModelDual* x, ModelDual* out) {
+  regs[0] = time;
   for (uint32_t i = 0; i < program->state_count; i++) {
     regs[1 + i] = x[i];
   }
@@ -362,11 +362,11 @@ static void fetch_state(const ModelProgram* program, ModelDual* regs, ModelState
 }
 
 bool model_program_enclose_output(const ModelProgram* program, const ModelContext* context,
-                                  ModelDual* regs, ModelInterval t, ModelStateDualFn* state,
+                                  ModelDual* regs, ModelDual time, ModelStateDualFn* state,
                                   const void* user, uint32_t output, ModelDual* value) {
   const ModelSlices* slices = program->slices;
   if (!slices || slices->whole[output]) return false;
-  regs[0] = (ModelDual){t, one};
+  regs[0] = time;
   for (uint32_t i = slices->begin[output]; i < slices->begin[output + 1]; i++) {
     const ModelInstr* pc = &program->code[slices->instrs[i]];
     uint32_t operands = model_op_operands(pc->op);
@@ -384,12 +384,12 @@ static ModelDual state_in_row(const void* user, uint32_t state) {
 }
 
 void model_program_enclose_some(const ModelProgram* program, const ModelContext* context,
-                                ModelDual* regs, ModelInterval t, const ModelDual* x,
+                                ModelDual* regs, ModelDual time, const ModelDual* x,
                                 const uint32_t* outputs, uint32_t count, ModelDual* out) {
   bool alone = true;
   for (uint32_t i = 0; i < count && alone; i++) {
-    alone = model_program_enclose_output(program, context, regs, t, state_in_row, x, outputs[i],
+    alone = model_program_enclose_output(program, context, regs, time, state_in_row, x, outputs[i],
                                          &out[outputs[i]]);
   }
-  if (!alone) model_program_enclose(program, context, regs, t, x, out);
+  if (!alone) model_program_enclose(program, context, regs, time, x, out);
 }

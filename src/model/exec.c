@@ -130,42 +130,47 @@ static void execute(const ModelInstr* pc, const ModelContext* context, const Mod
   LOOP_END()
 }
 
-#define CASE_UNARY(name, value) \
-  case MODEL_OP_##name: { \
+#if defined(__GNUC__)
+#define PLAIN_BEGIN() \
+  static const void* const plain[] = {[0 ... MODEL_OP_COUNT - 1] = &&plain_other, \
+                                      MODEL_PLAIN_OPERATIONS(PLAIN_ENTRY, PLAIN_ENTRY) \
+                                          PLAIN_ENTRY(SELECT, )}; \
+  goto* plain[pc->op];
+#define PLAIN_ENTRY(name, value) [MODEL_OP_##name] = &&plain_##name,
+#define PLAIN_OP(name)           plain_##name:
+#define PLAIN_NEXT() \
+  do { \
+    pc++; \
+    goto* plain[pc->op]; \
+  } while (0)
+#define PLAIN_OTHER() \
+  plain_other:
+#pragma GCC diagnostic ignored "-Woverride-init"
+#else
+#define PLAIN_BEGIN() \
+  for (;; pc++) { \
+    switch (pc->op) {
+#define PLAIN_OP(name) case MODEL_OP_##name:
+#define PLAIN_NEXT()   break
+#define PLAIN_OTHER() \
+  default: goto other; \
+    } \
+    } \
+  other:
+#endif
+#define PLAIN_UNARY(name, value) \
+  PLAIN_OP(name) { \
     double a = A; \
     D = (value); \
-    break; \
+    PLAIN_NEXT(); \
   }
-#define CASE_BINARY(name, value) \
-  case MODEL_OP_##name: { \
+#define PLAIN_BINARY(name, value) \
+  PLAIN_OP(name) { \
     double a = A; \
     double b = B; \
     D = (value); \
-    break; \
+    PLAIN_NEXT(); \
   }
-
-/// Execute operations that call nothing, and return the first other one. Small models have hardly
-/// any others: a function that calls none saves no registers.
-#if defined(__GNUC__)
-__attribute__((always_inline))  // it is a loop, and a call of it is what is to be saved
-#endif
-static inline const ModelInstr*
-execute_plain(const ModelInstr* pc, double* regs) {
-  for (;; pc++) {
-    switch (pc->op) {
-      MODEL_PLAIN_OPERATIONS(CASE_UNARY, CASE_BINARY)
-      CASE_BINARY(SELECT, model_select(D, a, b))
-    default: return pc;
-    }
-  }
-}
-
-/// The same to the end of the code.
-static inline void execute_small(const ModelInstr* pc, const ModelContext* context,
-                                 const ModelProgram* program, double* regs) {
-  pc = execute_plain(pc, regs);
-  if (pc->op != MODEL_OP_END) execute(pc, context, program, regs, NULL);
-}
 
 void model_program_bind(const ModelProgram* program, const double* env, double* regs) {
   if (program->const_count) {
@@ -199,12 +204,18 @@ void model_program_guess(const ModelProgram* program, const double* env, double*
 
 #define FEW_STATES 8  // a call costs more than copying so many
 
+/// Written out: of so few a loop is the larger part.
 static inline void copy_few(double* to, const double* from, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-#if defined(__GNUC__)
-    __asm__("" : "+r"(i));  // or the compiler makes a call of the loop
-#endif
-    to[i] = from[i];
+  switch (count) {
+  case 8: to[7] = from[7];  // fall through
+  case 7: to[6] = from[6];  // fall through
+  case 6: to[5] = from[5];  // fall through
+  case 5: to[4] = from[4];  // fall through
+  case 4: to[3] = from[3];  // fall through
+  case 3: to[2] = from[2];  // fall through
+  case 2: to[1] = from[1];  // fall through
+  case 1: to[0] = from[0];  // fall through
+  default: break;
   }
 }
 
@@ -237,6 +248,8 @@ interpret_large(const ModelProgram* program, const ModelContext* context, double
   }
 }
 
+/// Small models have hardly any operations but those that call nothing: a function that calls none
+/// saves no registers.
 void model_program_interpret(const ModelProgram* program, const ModelContext* context, double* regs,
                              double t, const double* x, double* out) {
   regs[0] = t;
@@ -245,15 +258,28 @@ void model_program_interpret(const ModelProgram* program, const ModelContext* co
     return;
   }
   copy_few(regs + 1, x, program->state_count);
-  const ModelInstr* pc = program->code ? execute_plain(program->code, regs) : NULL;
-  if (pc && pc->op != MODEL_OP_END) {
+  static const ModelInstr nothing = {.op = MODEL_OP_END};
+  const ModelInstr* pc = program->code ? program->code : &nothing;
+  PLAIN_BEGIN()
+  MODEL_PLAIN_OPERATIONS(PLAIN_UNARY, PLAIN_BINARY)
+  PLAIN_BINARY(SELECT, model_select(D, a, b))
+  PLAIN_OTHER()
+  if (pc->op != MODEL_OP_END) {
     execute(pc, context, program, regs, out);
     return;
   }
   if (!out) return;
   const uint32_t* from = program->outputs;
-  for (const double* end = out + program->output_count; out < end; out++) {
-    *out = regs[*from++];
+  uint32_t count = program->output_count;
+  for (; count > 4; count--) {
+    out[count - 1] = regs[from[count - 1]];
+  }
+  switch (count) {                 // as in copy_few()
+  case 4: out[3] = regs[from[3]];  // fall through
+  case 3: out[2] = regs[from[2]];  // fall through
+  case 2: out[1] = regs[from[1]];  // fall through
+  case 1: out[0] = regs[from[0]];  // fall through
+  default: break;
   }
 }
 
@@ -288,12 +314,12 @@ void model_program_run_part(const ModelProgram* program, const ModelContext* con
 }
 
 void model_code_run(const ModelInstr* code, const ModelContext* context, double* regs) {
-  execute_small(code, context, NULL, regs);
+  execute(code, context, NULL, regs, NULL);
 }
 
 void model_instr_run(const ModelInstr* instr, const ModelContext* context, double* regs) {
   const ModelInstr code[2] = {*instr, {.op = MODEL_OP_END}};
-  execute_small(code, context, NULL, regs);
+  execute(code, context, NULL, regs, NULL);
 }
 
 /// A term that computes nothing: a number, a value of the environment, or the time.
@@ -321,7 +347,7 @@ double model_term_value(const ModelTerm* term, const ModelContext* context, cons
     regs[program->inputs[i].reg] = model_arg(term->args[program->inputs[i].env], numbers, env);
   }
   regs[0] = t;
-  execute_small(program->code, context, program, regs);
+  execute(program->code, context, program, regs, NULL);
   return regs[program->outputs[0]];
 }
 
@@ -331,6 +357,18 @@ double model_term_value(const ModelTerm* term, const ModelContext* context, cons
 static void fetch_state(const ModelProgram* program, double* regs, ModelStateFn* state,
                         const void* user, uint32_t reg) {
   if (reg >= 1 && reg <= program->state_count) regs[reg] = state(user, reg - 1);
+}
+
+void model_program_visit_reads(const ModelProgram* program, uint32_t output, ModelReadFn* visit,
+                               void* user) {
+  const ModelSlices* slices = program->slices;
+  visit(user, program->outputs[output]);
+  for (uint32_t i = slices->begin[output]; i < slices->begin[output + 1]; i++) {
+    const ModelInstr* pc = &program->code[slices->instrs[i]];
+    uint32_t operands = model_op_operands(pc->op);
+    if (operands > 0) visit(user, pc->a);
+    if (operands > 1) visit(user, pc->b);
+  }
 }
 
 bool model_program_run_output(const ModelProgram* program, const ModelContext* context,
@@ -418,7 +456,7 @@ bool model_singles_run(const ModelSingles* singles, const ModelProgram* program,
   for (uint32_t i = shape->state_count; i < shape->leaf_count; i++) {
     own[i] = regs[row[i]];
   }
-  execute_small(singles->code + shape->code, context, NULL, own);
+  execute(singles->code + shape->code, context, NULL, own, NULL);
   *value = own[shape->output];
   return true;
 }

@@ -39,6 +39,11 @@ typedef struct ModelDual {
   ModelInterval v, d;
 } ModelDual;
 
+/// Time that passes, anywhere in [lo, hi].
+static inline ModelDual model_time(double lo, double hi) {
+  return (ModelDual){{lo, hi}, {1.0, 1.0}};
+}
+
 /// Whether a number is a power of 2, or minus one: products with it change no digits.
 static inline bool model_is_power_of_2(double factor) {
   union {

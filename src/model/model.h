@@ -144,6 +144,9 @@ typedef struct ModelSlices {
   const uint8_t* whole;    // per output: 1 when its part is too long to be listed
 } ModelSlices;
 
+/// A register that an output of a program reads.
+typedef void ModelReadFn(void* user, uint32_t reg);
+
 /// Where one operand of an operation comes from when the operation runs over many instances.
 typedef enum ModelLaneKind {
   MODEL_LANE_NONE,
@@ -533,6 +536,9 @@ void model_scale_states(const ModelPartOutput* runs, uint32_t count, double fact
 /// Gives one state at the time that is looked at.
 typedef double ModelStateFn(const void* user, uint32_t state);
 
+/// Visit the registers that the slice of an output reads, as often as it does.
+void model_program_visit_reads(const ModelProgram* program, uint32_t output, ModelReadFn* visit,
+                               void* user);
 /// One output alone, on bound registers: asks for the states that it reads. Same bits as the whole
 /// run. False, and nothing done, where the program has no slice for it.
 bool model_program_run_output(const ModelProgram* program, const ModelContext* context,
@@ -578,6 +584,9 @@ typedef enum ModelClass { MODEL_CLASS_FIXED, MODEL_CLASS_AFFINE, MODEL_CLASS_OTH
 /// (UINT32_MAX: none does). `scratch` has room for reg_count bytes.
 void model_program_classes(const ModelProgram* program, uint32_t moving, uint8_t* scratch,
                            uint8_t* out);
+/// Whether all outputs but that of the state itself are affine in a state, by factors that nothing
+/// but events changes.
+bool model_program_affine_in(const ModelProgram* program, uint32_t state, uint8_t* scratch);
 
 #define MODEL_LANES BASE_LANES  // points per block
 
@@ -600,11 +609,11 @@ ModelDual model_dual_fixed(double value);
 /// The same for enclosures: registers of duals, inputs and constants as points at rest.
 void model_program_bind_dual(const ModelProgram* program, const double* env, ModelDual* regs);
 
-/// Enclose every output over the time interval `t` and the states `x`, which hold intervals of the
-/// values and of the derivatives along the motion that is looked at. Where nothing can be said (a
-/// pole, a domain left) the enclosure is the whole line.
+/// Enclose every output over `time` and the states `x`, which hold intervals of the values and of
+/// the derivatives along the motion that is looked at; time has the derivative 0 where it stands.
+/// Where nothing can be said (a pole, a domain left) the enclosure is the whole line.
 void model_program_enclose(const ModelProgram* program, const ModelContext* context,
-                           ModelDual* regs, ModelInterval t, const ModelDual* x, ModelDual* out);
+                           ModelDual* regs, ModelDual time, const ModelDual* x, ModelDual* out);
 
 /// Bounds of the values of outputs, as model_program_enclose has them but for rounding, for
 /// programs of many instances of few shapes: block by block, `count` outputs from `output` on at a
@@ -654,14 +663,14 @@ void model_bounds_widen(uint32_t n, double share, double* restrict lo, double* r
 
 /// The same for `count` outputs; others may stay as they were.
 void model_program_enclose_some(const ModelProgram* program, const ModelContext* context,
-                                ModelDual* regs, ModelInterval t, const ModelDual* x,
+                                ModelDual* regs, ModelDual time, const ModelDual* x,
                                 const uint32_t* outputs, uint32_t count, ModelDual* out);
 
 typedef ModelDual ModelStateDualFn(const void* user, uint32_t state);
 
 /// One output alone; false where the program has no slice for it.
 bool model_program_enclose_output(const ModelProgram* program, const ModelContext* context,
-                                  ModelDual* regs, ModelInterval t, ModelStateDualFn* state,
+                                  ModelDual* regs, ModelDual time, ModelStateDualFn* state,
                                   const void* user, uint32_t output, ModelDual* value);
 
 // ---------------------------------------------------------------------------------------------
@@ -1272,7 +1281,7 @@ typedef struct ModelMode {
   uint32_t equation_atom_count;
   const uint64_t* atom_slice;     // hash of the equations g is computed through; 0: none, g reads
                                   // states, discrete values, parameters and time directly
-  const uint64_t* var_way;        // per variable: hash of the equations it is computed through, 0
+  const uint64_t* provenance;     // per variable: hash of the equations it is computed through, 0
                                   // where it is not; NULL in models without automata
   const uint8_t* atom_class;      // ModelClass of g_flow
   const uint8_t* slope_class;     // ModelClass of gdot: fixed where g is linear in time
@@ -1332,6 +1341,23 @@ typedef void ModelVisitFn(void* user, uint32_t index);
 bool model_mode_reads(const ModelMode* mode, uint32_t index, ModelVisitFn* visit, void* user);
 /// Whether an output reads an input at `first_env` of the environment or behind it.
 bool model_output_reads_input(const ModelProgram* program, uint32_t output, uint32_t first_env);
+
+/// What the values that a mode computes are computed from (origins.c).
+typedef struct ModelOrigins {
+  const ModelProgram* program;  // `full` of the mode; NULL: not found yet
+  uint32_t mode_id;
+  uint32_t* of;      // three per instruction: who computed its operands, instruction + 1; 0: a leaf
+  uint32_t* last;    // per register: who computed it last, likewise
+  uint32_t* env;     // per register: what it holds a copy of; MODEL_NONE
+  uint32_t* output;  // per place of the environment: the register it comes from; MODEL_NONE
+  uint32_t *stack, *seen, stamp;
+} ModelOrigins;
+/// `room` has place for model_origins_room() numbers.
+void model_origins_find(ModelOrigins* o, const ModelMode* mode, uint32_t env_count, uint32_t* room);
+size_t model_origins_room(const ModelProgram* program, uint32_t env_count);
+/// Visit the places of the environment that a computed value comes from, some more than once.
+/// Whether it is solved for together with others; then these are all that the program reads.
+bool model_origins_visit(ModelOrigins* o, uint32_t env, ModelVisitFn* visit, void* user);
 
 #define MODEL_RANK_NONE UINT32_MAX
 

@@ -19,6 +19,12 @@ CIRCUIT = ("part R { port p { across v; through i; } port n { across v; through 
 TABLE = "t,v\n0,0\n1,2\n3,-2\n4,0\n"
 
 VALUES = {
+    # ---- conditions under names with indices, in both spellings ----
+    "b[i] as b1": ("x' = 1; x(t0) = 0; for i = 1:3 { b[i] = x > i; } y = if(b1, 7, 0); z = if(b3 || !b2, 1, 5);", 2.5,
+                   {"y": 7, "z": 5}),
+    "b1 as b[i]": ("x' = 1; x(t0) = 0; b1 = x > 1; b2 = x > 9; y = sum(i = 1:2, if(b[i], 1, 10));", 2, {"y": 11}),
+    "copies of b[i]": ("x' = 1; x(t0) = 0; for i = 1:3 { b_[i] = x > i; c_[i] = b_[i]; } n(t0) = 0;"
+                       "state s c_2 { set n = n + x; } from init; d = b_1; y = if(d, 3, 4);", 3, {"n": 2, "y": 3}),
     # ---- ISMA 2015 ----
     "bodies in another order": (
         "x' = 0.5; x(t0) = 0; y' = 1; y(t0) = 0; st = 0;"

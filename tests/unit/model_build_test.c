@@ -526,7 +526,7 @@ static void check_slices(Arena* arena, const Built* b, const ModelMode* mode,
   CHECK(model_singles_init(&singles, program, &allocator), "memory");
   model_program_bind(program, b->env, regs);
   model_program_bind_dual(program, b->env, dual_regs);
-  model_program_enclose(program, &context, dual_regs, t, x_dual, bounds);
+  model_program_enclose(program, &context, dual_regs, model_time(t.lo, t.hi), x_dual, bounds);
   for (uint32_t i = 0; i < 2 * program->output_count; i++) {
     uint32_t k = i * 7 % program->output_count;
     double value = 0.0;
@@ -539,7 +539,8 @@ static void check_slices(Arena* arena, const Built* b, const ModelMode* mode,
     CHECK(model_singles_run(&singles, program, &context, regs, 0.5, state_value, x, k, &value),
           "by its shape");
     CHECK(same_bits(value, all[k]), "the same by its shape");
-    CHECK(model_program_enclose_output(program, &context, dual_regs, t, state_dual, x, k, &bound),
+    CHECK(model_program_enclose_output(program, &context, dual_regs, model_time(t.lo, t.hi),
+                                       state_dual, x, k, &bound),
           "bounds");
     CHECK(same_bits(bound.v.lo, bounds[k].v.lo) && same_bits(bound.v.hi, bounds[k].v.hi) &&
               same_bits(bound.d.lo, bounds[k].d.lo) && same_bits(bound.d.hi, bounds[k].d.hi),

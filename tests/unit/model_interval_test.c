@@ -51,7 +51,7 @@ static ModelDual enclose(uint32_t op, ModelDual a, ModelDual b) {
   ModelDual regs[4] = {0};
   ModelDual x[2] = {a, b};
   ModelDual out = {0};
-  model_program_enclose(&program, &context, regs, (ModelInterval){0.0, 0.0}, x, &out);
+  model_program_enclose(&program, &context, regs, model_time(0.0, 0.0), x, &out);
   return out;
 }
 

@@ -141,7 +141,7 @@ static void check_bounds(Fixture* f, const ModelProgram* program, const double* 
   ModelContext context = {0};
   ModelInterval t = {0.25, 0.5};
   model_program_bind_dual(program, env, dual_regs);
-  model_program_enclose(program, &context, dual_regs, t, x_dual, want);
+  model_program_enclose(program, &context, dual_regs, model_time(t.lo, t.hi), x_dual, want);
   model_program_bound(program, &context, regs, t, lo, hi, room, take_bounds, &bounds);
   for (uint32_t i = 0; i < count; i++) {
     bool same = bounds.lo[i] == want[i].v.lo && bounds.hi[i] == want[i].v.hi;

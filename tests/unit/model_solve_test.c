@@ -472,7 +472,7 @@ TEST(enclosures_hold_what_is_solved_for) {
     ModelContext context = {0};
     model_program_bind_dual(full, b.env, duals);
     ModelDual x = {{c->lo, c->hi}, {1.0, 1.0}};
-    model_program_enclose(full, &context, duals, (ModelInterval){0.0, 0.0}, &x, out);
+    model_program_enclose(full, &context, duals, model_time(0.0, 0.0), &x, out);
     for (uint32_t i = 0; i < full->output_count; i++) {
       bool is_y = full_env_is(&b, i, "y");
       if (!is_y && !full_env_is(&b, i, "z")) continue;
