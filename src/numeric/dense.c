@@ -19,14 +19,14 @@
 static void smooth_rough(NumStepper* s) {
   const size_t n = s->trial.n;
   double zero = 0.0;
-  for (size_t j = 4; j <= s->method->dense_degree; j++) {
+  for (size_t j = 4; j <= s->trial.degree; j++) {
     const double* r = s->dense + j * s->n_max;
     for (size_t i = 0; i < n; i++) {
       zero += r[i] - r[i];  // NaN for NaN and infinity
     }
   }
   s->trial.rough = zero != 0.0;
-  for (size_t j = 4; s->trial.rough && j <= s->method->dense_degree; j++) {
+  for (size_t j = 4; s->trial.rough && j <= s->trial.degree; j++) {
     memset(s->dense + j * s->n_max, 0, n * sizeof *s->dense);
   }
 }
@@ -45,7 +45,7 @@ SltStatus num_dense_prepare(NumStepper* s) {
   const double* restrict x1 = trial->x;
   double* restrict r1 = s->dense + s->n_max;
   // the later coefficients of implicit methods come with the step
-  if (s->method->dense_degree == 1 || (num_has_own_output(s->method) && !trial->drift)) {
+  if (s->trial.degree == 1 || (num_has_own_output(s->method) && !trial->drift)) {
     for (size_t i = 0; i < n; i++) {
       r1[i] = x1[i] - x0[i];
     }
@@ -56,7 +56,7 @@ SltStatus num_dense_prepare(NumStepper* s) {
     for (size_t i = 0; i < n; i++) {
       r1[i] = x1[i] - x0[i];
     }
-    for (size_t j = 2; j <= s->method->dense_degree; j++) {
+    for (size_t j = 2; j <= s->trial.degree; j++) {
       double* r = s->dense + j * s->n_max;
       for (size_t i = 0; i < n; i++) {
         r[i] = 0.0;
@@ -81,6 +81,26 @@ SltStatus num_dense_prepare(NumStepper* s) {
   return SLT_OK;
 }
 
+// The quartic of dp54 has order 4 inside the step, like the estimate, and misses the term of
+// theta^5 wherever time drives a component: f(t) = t^4 gives 0.2 theta^2 (1 - theta)^2 (1/2 -
+// theta), where the estimate is 71/270000. (Trees in which f is applied to its own values have a
+// smaller ratio.)
+#define QUARTIC_RATIO 760.0
+// What a step carries on is far better than its estimate; what an event carries on is to be so too.
+#define QUARTIC_SHARE 0.1
+
+bool num_dense_extend(NumStepper* s, double t) {
+  const NumTrial* trial = &s->trial;
+  SLT_ASSERT(trial->dense_ready);
+  double theta = num_dense_theta(s, t);
+  double bow = theta * (1.0 - theta);
+  bool good = trial->error * QUARTIC_RATIO * bow * bow * num_abs(theta - 0.5) <= QUARTIC_SHARE;
+  bool plain = trial->degree == s->method->dense_degree && trial->f_known && !trial->drift &&
+               !trial->rough && !trial->replaced && !s->shared.weight;
+  if (good || !plain || !s->method->kernel->extend) return false;
+  return s->method->kernel->extend(s);
+}
+
 // The estimate of the pair 3(2) is h^3 x'''/48: both of its trees of order 3 have that factor. In
 // the form above x''' h^3 is -6 r3 in the middle of the step, and the next term takes 12 r4 away
 // from it at one end and adds as much at the other. Higher terms are left out: this is an estimate.
@@ -91,7 +111,7 @@ double num_small_pair_error(NumStepper* s, double t) {
   const double cube = part * part * part;
   const double rtol = s->options.rtol;
   const double* r3 = s->dense + (size_t)3 * s->n_max;
-  const double* r4 = s->method->dense_degree > 3 ? r3 + s->n_max : NULL;
+  const double* r4 = s->trial.degree > 3 ? r3 + s->n_max : NULL;
   for (size_t i = 0; i < n; i++) {
     double bend = num_abs(r3[i]) / 8.0 + (r4 ? num_abs(r4[i]) / 4.0 : 0.0);
     double size = num_max(num_abs(s->trial.x0[i]), num_abs(s->trial.x[i]));
@@ -165,7 +185,7 @@ static void add_shared(const NumStepper* s, double t, double* x) {
 
 static void eval_plain(const NumStepper* s, double t, double* x) {
   const NumTrial* trial = &s->trial;
-  SLT_ASSERT(trial->dense_ready);
+  // the ends need no coefficients
   if (t == trial->t0 || t == trial->t) {
     const double* end = t == trial->t ? trial->x : trial->x0;
     for (size_t i = 0; i < trial->n; i++) {
@@ -173,16 +193,17 @@ static void eval_plain(const NumStepper* s, double t, double* x) {
     }
     return;
   }
+  SLT_ASSERT(trial->dense_ready);
   double theta = num_dense_theta(s, t);
-  if (s->method->dense_degree == 4 && trial->n <= ERK_SMALL) {
+  if (s->trial.degree == 4 && trial->n <= ERK_SMALL) {
     eval_rows(s, 4, theta, x, true);
     return;
   }
-  switch (s->method->dense_degree) {
+  switch (s->trial.degree) {
   case 1: eval_rows(s, 1, theta, x, false); break;
   case 3: eval_rows(s, 3, theta, x, false); break;
   case 4: eval_rows(s, 4, theta, x, false); break;
-  default: eval_rows(s, s->method->dense_degree, theta, x, false); break;
+  default: eval_rows(s, s->trial.degree, theta, x, false); break;
   }
 }
 
@@ -196,7 +217,7 @@ static inline double plain_component(const NumStepper* s, uint32_t i, double t) 
     return trial->x0[i];
   }
   double theta = num_dense_theta(s, t);
-  return trial->x0[i] + nested(s->dense + i, s->n_max, s->method->dense_degree, theta);
+  return trial->x0[i] + nested(s->dense + i, s->n_max, s->trial.degree, theta);
 }
 
 double num_dense_component(const NumStepper* s, uint32_t i, double t) {
@@ -211,11 +232,11 @@ double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t)
   SLT_ASSERT(trial->dense_ready && i < trial->n);
   if (s->shared.weight) {
     double theta = num_dense_theta(s, t);
-    double slope = nested_slope(s->dense + i, s->n_max, s->method->dense_degree, theta);
+    double slope = nested_slope(s->dense + i, s->n_max, s->trial.degree, theta);
     return (slope + s->shared.weight[i] * shared_slope(s, theta)) / trial->h;
   }
   if (!num_has_own_output(s->method)) {
-    if (t == trial->t0 || s->method->dense_degree == 1) {
+    if (t == trial->t0 || s->trial.degree == 1) {
       return trial->f0[i];
     }
     if (t == trial->t) {
@@ -223,7 +244,7 @@ double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t)
     }
   }
   double theta = num_dense_theta(s, t);
-  return nested_slope(s->dense + i, s->n_max, s->method->dense_degree, theta) / trial->h;
+  return nested_slope(s->dense + i, s->n_max, s->trial.degree, theta) / trial->h;
 }
 
 void num_dense_derivative(const NumStepper* s, double t, double* dx) {
@@ -233,7 +254,7 @@ void num_dense_derivative(const NumStepper* s, double t, double* dx) {
 }
 
 void num_dense_power(const NumStepper* s, uint32_t i, double* c) {
-  const uint32_t degree = s->method->dense_degree;
+  const uint32_t degree = s->trial.degree;
   const double* r = s->dense + i;
   SLT_ASSERT(s->trial.dense_ready && i < s->trial.n);
   for (uint32_t j = 0; j <= degree; j++) {
@@ -257,8 +278,8 @@ void num_dense_power(const NumStepper* s, uint32_t i, double* c) {
 }
 
 void num_dense_transfer(const NumStepper* s, const NumStepper* part, uint32_t k, double* c) {
-  SLT_ASSERT(part->trial.dense_ready && part->method->dense_degree <= 4);
-  const uint32_t degree = part->method->dense_degree;
+  SLT_ASSERT(part->trial.dense_ready && part->trial.degree <= 4);
+  const uint32_t degree = part->trial.degree;
   double own[NUM_DENSE_DEGREE_MAX + 1];
   num_dense_power(part, k, own);
   for (uint32_t j = 0; j < 5; j++) {
@@ -280,7 +301,7 @@ void num_dense_share(NumStepper* s, const double* weight, const double* c) {
   NumShared* shared = &s->shared;
   shared->weight = weight;
   if (!weight) return;
-  SLT_ASSERT(s->trial.pending && s->method->dense_degree == 4);
+  SLT_ASSERT(s->trial.pending && s->trial.degree == 4);
   for (uint32_t j = 0; j < 5; j++) {
     shared->c[j] = c[j];
   }
@@ -305,7 +326,7 @@ void num_dense_settle(NumStepper* s) {
 }
 
 void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32_t k) {
-  SLT_ASSERT(s->trial.pending && s->trial.dense_ready && s->method->dense_degree >= 1);
+  SLT_ASSERT(s->trial.pending && s->trial.dense_ready && s->trial.degree >= 1);
   double c[5];
   num_dense_transfer(s, part, k, c);
   double end = part->trial.x[k];
@@ -321,7 +342,7 @@ void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32
   r[3] = -c[3] - 2.0 * r[4];
   r[2] = r[3] + r[4] - c[2];
   r[1] = c[1] - r[2];
-  for (uint32_t j = 1; j <= s->method->dense_degree; j++) {
+  for (uint32_t j = 1; j <= s->trial.degree; j++) {
     s->dense[(size_t)j * s->n_max + i] = j <= 4 ? r[j] : 0.0;
   }
   s->x_row[s->row_begin][i] = c[0];
@@ -343,8 +364,7 @@ static const double binomial[NUM_DENSE_DEGREE_MAX + 1][NUM_DENSE_DEGREE_MAX + 1]
     {1, 7, 21, 35, 35, 21, 7, 1},
 };
 
-/// With a constant degree the loops unroll and the conditions vanish.
-static inline void bernstein_row(const NumStepper* s, uint32_t i, uint32_t degree, double* b) {
+static void bernstein_row(const NumStepper* s, uint32_t i, uint32_t degree, double* b) {
   // theta^a (1 - theta)^b = sum_k C(d - j, k - a) / C(d, k) B_k, degree elevation from j = a + b
   for (uint32_t k = 0; k <= degree; k++) {
     double sum = 0.0;
@@ -359,7 +379,7 @@ static inline void bernstein_row(const NumStepper* s, uint32_t i, uint32_t degre
   b[degree] = s->trial.x[i];
 }
 
-/// Degree 4 written out: that of the default method.
+/// Degrees 4 and 5 written out: those of the default method.
 static inline void bernstein_4(const NumStepper* s, uint32_t i, double* b) {
   const double* r = s->dense + i;
   const size_t row = s->n_max;
@@ -375,12 +395,29 @@ static inline void bernstein_4(const NumStepper* s, uint32_t i, double* b) {
   b[4] = s->trial.x[i];
 }
 
+static void bernstein_5(const NumStepper* s, uint32_t i, double* b) {
+  const double* r = s->dense + i;
+  const size_t row = s->n_max;
+  double x0 = s->trial.x0[i];
+  double r1 = r[row];
+  double r2 = r[2 * row];
+  double r3 = r[3 * row];
+  double r4 = r[4 * row];
+  double r5 = r[5 * row];
+  b[0] = x0;
+  b[1] = x0 + (r1 + r2) / 5.0;
+  b[2] = x0 + (r1 * 4.0 + r2 * 3.0 + r3 + r4) / 10.0;
+  b[3] = x0 + (r1 * 6.0 + r2 * 3.0 + r3 * 2.0 + r4 + r5) / 10.0;
+  b[4] = x0 + (r1 * 4.0 + r2 + r3) / 5.0;
+  b[5] = s->trial.x[i];
+}
+
 void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b) {
   SLT_ASSERT(s->trial.dense_ready && i < s->trial.n);
-  if (s->method->dense_degree == 4) {
-    bernstein_4(s, i, b);
-  } else {
-    bernstein_row(s, i, s->method->dense_degree, b);
+  switch (s->trial.degree) {
+  case 4: bernstein_4(s, i, b); break;
+  case 5: bernstein_5(s, i, b); break;
+  default: bernstein_row(s, i, s->trial.degree, b); break;
   }
   for (uint32_t j = 0; s->shared.weight && j < 5; j++) {
     b[j] += s->shared.weight[i] * s->shared.b[j];
@@ -425,7 +462,7 @@ static void hull_row(const NumStepper* s, uint32_t i, double* lo, double* hi, do
   *lo = b[0];
   *hi = b[0];
   *bad = 0.0 * b[0];
-  for (uint32_t j = 1; j <= s->method->dense_degree; j++) {
+  for (uint32_t j = 1; j <= s->trial.degree; j++) {
     *lo = smaller(*lo, b[j]);
     *hi = larger(*hi, b[j]);
     *bad += 0.0 * b[j];
@@ -434,7 +471,7 @@ static void hull_row(const NumStepper* s, uint32_t i, double* lo, double* hi, do
 
 bool num_dense_hull(const NumStepper* s, double* restrict lo, double* restrict hi) {
   SLT_ASSERT(s->trial.dense_ready);
-  bool plain = s->method->dense_degree == 4 && !s->shared.weight;
+  bool plain = s->trial.degree == 4 && !s->shared.weight;
   double bad[HULL_BLOCK];
   double sum = 0.0;
   for (uint32_t first = 0; first < s->trial.n; first += HULL_BLOCK) {

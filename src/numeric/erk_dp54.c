@@ -67,10 +67,51 @@ static SltStatus dp54_dense(NumStepper* s) {
   return s->n <= ERK_SMALL ? dp54_dense_any(s, true) : dp54_dense_any(s, false);
 }
 
+/// k2 = f at `theta` on the quartic. What comes after the step reads other rows.
+static SltStatus dp54_slope(NumStepper* s, double theta) {
+  double t = s->trial.t0 + theta * s->trial.h;
+  num_dense_eval(s, t, s->dense);
+  return num_rhs(s, t, s->dense, erk_k(s, 2));
+}
+
+// f on the quartic is off by O(h^5): a quintic with the slopes there, at DP54_EXTEND_1 and
+// DP54_EXTEND_2, has order 5. It is r4 + theta r5 in place of r4, and with these two places its
+// constants of order 6 are no larger than those of the step. (The slope of theta^2 (1 - theta)^2
+// vanishes at the second.)
+static bool dp54_extend(NumStepper* s) {
+  const size_t n = s->trial.n;
+  const double h = s->trial.h;
+  const double* k2 = erk_k(s, 2);
+  const double* restrict r1 = s->dense + s->n_max;
+  const double* restrict r2 = s->dense + (size_t)2 * s->n_max;
+  const double* restrict r3 = s->dense + (size_t)3 * s->n_max;
+  double* restrict r4 = s->dense + (size_t)4 * s->n_max;
+  double* restrict r5 = s->dense + (size_t)5 * s->n_max;
+  double zero = 0.0;
+  if (dp54_slope(s, DP54_EXTEND_1) < 0) return false;
+  for (size_t i = 0; i < n; i++) {
+    r5[i] = h * k2[i] - (r1[i] + 0.6 * r2[i] + 0.28 * r3[i]);
+    zero += r5[i] - r5[i];  // NaN for NaN and infinity
+  }
+  if (dp54_slope(s, DP54_EXTEND_2) < 0) return false;
+  for (size_t i = 0; i < n; i++) {
+    zero += h * k2[i] - h * k2[i];
+  }
+  if (zero != 0.0) return false;
+  for (size_t i = 0; i < n; i++) {
+    double bend = 16.0 * (h * k2[i] - (r1[i] + 0.25 * r3[i]));
+    r4[i] = r5[i] / 0.192 - bend / 3.0;
+    r5[i] = bend;
+  }
+  s->trial.degree = 5;
+  return true;
+}
+
 const NumKernel num_kernel_dp54 = {.k_rows = 5,
                                    .rows = num_dp54_rows,
                                    .row_count = SLT_COUNT(num_dp54_rows),
                                    .step = dp54_step,
                                    .dense = dp54_dense,
+                                   .extend = dp54_extend,
                                    .probe = dp54_probe,
                                    .error_exponent = 1.0 / 5};

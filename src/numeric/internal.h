@@ -28,8 +28,9 @@ struct NumKernel {
   uint32_t k_rows;          // stages kept beside f at both ends
   const NumStageRow* rows;  // stages 2 and on, and the end: for several steps at once; NULL: none
   uint32_t row_count;
-  SltStatus (*step)(NumStepper* s);      // x at the end (f too if fsal), trial.error
-  SltStatus (*dense)(NumStepper* s);     // rows 4.. of the coefficients; NULL: none beyond Hermite
+  SltStatus (*step)(NumStepper* s);   // x at the end (f too if fsal), trial.error
+  SltStatus (*dense)(NumStepper* s);  // rows 4.. of the coefficients; NULL: none beyond Hermite
+  bool (*extend)(NumStepper* s);      // one degree and order more; false: not possible; NULL: never
   double (*probe)(const NumStepper* s);  // |h lambda| seen by the stages; NULL: cannot be seen
   double error_exponent;                 // error ratio ~ h^(1 / error_exponent)
 };

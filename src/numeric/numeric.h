@@ -29,7 +29,7 @@ typedef struct NumMethod {
   uint32_t error_order;     // local error estimate is O(h^(error_order + 1)); 0: none (fixed step)
   uint32_t stages;          // right-hand sides per step; one fewer after an accepted step if fsal
   uint32_t dense_order;     // interior error of the dense output is O(h^(dense_order + 1)) per step
-  uint32_t dense_degree;    // of the dense polynomial
+  uint32_t dense_degree;    // of the dense polynomial; num_dense_extend may add one
   uint32_t dense_stages;    // further right-hand sides dense output needs (beyond f at the end)
   bool fsal;                // f at the end of the step is part of the step
   bool adaptive;            // has an error estimate
@@ -130,6 +130,7 @@ typedef struct NumCounters {
 /// The last attempted step. Read-only outside the module.
 typedef struct NumTrial {
   uint32_t n;
+  uint32_t degree;   // of the dense output
   double t0, t, h;   // from, to; h = t - t0
   double error;      // <= 1: acceptable; 0 for fixed-step methods
   const double* x0;  // state at t0
@@ -232,7 +233,7 @@ typedef struct NumStepper {
   double* scaled;   // scratch: error by weight
   double* atol;     // per component: absolute part of its weight
   NumScales scales;
-  double* dense;  // coefficients of the dense output, dense_degree + 1 rows
+  double* dense;  // coefficients of the dense output, a row for each degree
   uint32_t n_max;
   uint32_t method_index;
   uint32_t row, row_begin, row_end;
@@ -398,6 +399,10 @@ SltStatus num_stepper_reject(NumStepper* s);
 /// Compute the coefficients; may evaluate the right-hand side and fail with its status. Does
 /// nothing when they are there. The trial stays valid either way.
 SltStatus num_dense_prepare(NumStepper* s);
+/// Raise degree and order of the dense output by one where its error at `t` may be a good part of
+/// the tolerance, for two more right-hand sides (dp54). True: it is another polynomial now, equal
+/// to the one before within that error, to be used for all of the trial. False: it is as it was.
+bool num_dense_extend(NumStepper* s, double t);
 /// What Bogacki-Shampine 3(2) would estimate as the error of one step from the trial's begin to
 /// `t`, as `trial.error` is. Only after num_dense_prepare(), for explicit methods with cubic or
 /// better dense output.
@@ -423,7 +428,7 @@ double num_dense_component(const NumStepper* s, uint32_t i, double t);
 /// d/dt. The method euler has a piecewise linear output: its derivative is f0 everywhere.
 void num_dense_derivative(const NumStepper* s, double t, double* dx);
 double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t);
-/// Component i = sum c[j] theta^j, j = 0..method->dense_degree. Equal to the evaluation up to
+/// Component i = sum c[j] theta^j, j = 0..trial.degree. Equal to the evaluation up to
 /// rounding: a few ulp of the largest coefficient.
 void num_dense_power(const NumStepper* s, uint32_t i, double* c);
 /// The same polynomial in the Bernstein basis of that degree: component i = sum b[j] B_j(theta), so
@@ -489,6 +494,34 @@ typedef struct NumBracket {
 /// max_evaluations reached, or adjacent doubles and still outside the window (g jumps).
 SltStatus num_root_bracket(NumFn* fn, void* user, const NumRootOptions* options,
                            NumBracket* bracket, uint32_t* evaluations);
+
+#define NUM_NO_MEMBER UINT32_MAX
+
+/// A search for the first time at which a number leaves its range: a coefficient (0, 1), a reaction
+/// what is above 0.
+typedef struct NumExit NumExit;
+struct NumExit {
+  void* user;
+  /// Coefficients at a time: `surface` and `above` tell one that is left, `coefficient` is that of
+  /// `watched`.
+  SltStatus (*look)(NumExit* e, double t, bool* above);
+  /// Whether nothing is left in [l, r], for certain; `look` has just been at its middle, unless it
+  /// proves `alone`.
+  bool (*prove)(NumExit* e, double l, double r);
+  bool alone, blind;
+  bool may_slack;  // a coefficient may begin outside of (0, 1)...
+  double slack;    // ... so far...
+  double outside;  // ... and is, at the last look
+  uint32_t surface, watched;
+  bool watched_above;
+  double coefficient;
+  uint32_t pieces;
+  bool undecided;  // something could not be proved
+  double t;        // the exit, INFINITY for none...
+  uint32_t left;   // ... the surface that is left...
+  bool above;      // ... and the side
+};
+void num_exit_search(NumExit* e, double l, double r);
 
 typedef struct NumMaximum {
   double t, g;

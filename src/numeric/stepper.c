@@ -17,7 +17,8 @@ NumOptions num_options(void) {
 #define WEIGHT_MIN 1e-280  // a weight is never zero, also where atol and the state are
 
 static size_t row_count(const NumMethod* method) {
-  return FIXED_ROWS + (size_t)method->kernel->k_rows + method->dense_degree + 1;
+  size_t dense = method->dense_degree + (method->kernel->extend ? 2u : 1u);
+  return FIXED_ROWS + (size_t)method->kernel->k_rows + dense;
 }
 
 size_t num_stepper_size(const NumMethod* method, uint32_t n_max) {
@@ -235,6 +236,7 @@ static void begin_trial(NumStepper* s, double t_target) {
   s->shared.weight = NULL;
   trial->f_known = s->method->fsal;
   trial->n = s->n;
+  trial->degree = s->method->dense_degree;
   trial->t0 = s->t;
   trial->t = t_target;
   trial->h = t_target - s->t;

@@ -368,16 +368,84 @@ TEST(dense_ends_are_exact) {
   }
 }
 
+/// Nonlinear, driven by time, and a plain integral: x = (exp(sin t), 1/(1 + t) + t^2, sin(3t)).
+static SltStatus driven(void* user, double t, const double* x, double* dx) {
+  (void)user;
+  double z = x[1] - t * t;
+  dx[0] = cos(t) * x[0];
+  dx[1] = -z * z + 2.0 * t;
+  dx[2] = 3.0 * cos(3.0 * t) + (x[0] - exp(sin(t))) * x[1];
+  return SLT_OK;
+}
+
+/// Largest error inside one step from the solution at t = 0.3.
+static double driven_error(double h, bool extend) {
+  NumStepper* s = make("dp54", 3, NULL);
+  const double t0 = 0.3;
+  double x[3] = {exp(sin(t0)), 1.0 / (1.0 + t0) + t0 * t0, sin(3.0 * t0)};
+  double worst = 0.0;
+  num_stepper_set_rhs(s, driven, NULL);
+  num_stepper_set_tolerance(s, 1e-15, 1e-15, NULL);
+  num_stepper_start(s, t0, 3, x, NULL);
+  CHECK(num_stepper_attempt(s, t0 + h) == SLT_OK, "attempt");
+  CHECK(num_dense_prepare(s) == SLT_OK, "prepare");
+  uint64_t before = s->counters.rhs;
+  if (extend) {
+    CHECK(num_dense_extend(s, t0 + 0.3 * h), "extended");
+    CHECK(!num_dense_extend(s, t0 + 0.3 * h), "once");
+    CHECK(s->counters.rhs == before + 2, "two evaluations");
+  }
+  for (int i = 1; i < 20; i++) {
+    double t = t0 + 0.05 * i * h;
+    const double exact[3] = {exp(sin(t)), 1.0 / (1.0 + t) + t * t, sin(3.0 * t)};
+    num_dense_eval(s, t, x);
+    worst = fmax(worst, distance(3, x, exact));
+  }
+  free(s);
+  return worst;
+}
+
+TEST(extension_has_order_five) {
+  double plain = log2(driven_error(0.2, false) / driven_error(0.1, false));
+  double extended = log2(driven_error(0.2, true) / driven_error(0.1, true));
+  if (!(plain < 5.5 && extended > 5.7)) {
+    print_error("local orders %.2f and %.2f\n", plain, extended);
+  }
+  CHECK(plain < 5.5 && extended > 5.7, "one order more");
+  CHECK(driven_error(0.1, true) < 0.25 * driven_error(0.1, false), "and smaller");
+}
+
+static SltStatus falling(void* user, double t, const double* x, double* dx) {
+  (void)user;
+  (void)t;
+  dx[0] = x[1];
+  dx[1] = -9.81;
+  return SLT_OK;
+}
+
+TEST(exact_output_is_not_extended) {
+  NumStepper* s = make("dp54", 2, NULL);
+  const double x[2] = {10.0, 1.0};
+  num_stepper_set_rhs(s, falling, NULL);
+  num_stepper_start(s, 0.0, 2, x, NULL);
+  CHECK(num_stepper_attempt(s, 0.7) == SLT_OK, "attempt");
+  CHECK(num_dense_prepare(s) == SLT_OK, "prepare");
+  CHECK(!num_dense_extend(s, 0.2) && s->trial.degree == 4, "a parabola needs no more");
+  free(s);
+}
+
 TEST(dense_bases_agree_with_evaluation) {
   uint64_t seed = 3;
   for (uint32_t m = 0; m < num_method_count() && !num_method_get(m)->stiff; m++) {
     Problem problem = {0};
     const NumMethod* method = num_method_get(m);
     NumStepper* s = make_landau(method->name, &problem);
-    uint32_t degree = method->dense_degree;
     for (int k = 0; k < 20; k++) {
       CHECK(num_stepper_attempt(s, s->t + 0.4) == SLT_OK, "attempt");
       CHECK(num_dense_prepare(s) == SLT_OK, "prepare");
+      bool extended = k % 2 && num_dense_extend(s, s->trial.t0 + 0.25 * s->trial.h);
+      CHECK(extended == (k % 2 && strcmp(method->name, "dp54") == 0), method->name);
+      uint32_t degree = s->trial.degree;
       for (uint32_t i = 0; i < 3; i++) {
         double c[NUM_DENSE_DEGREE_MAX + 1];
         double b[NUM_DENSE_DEGREE_MAX + 1];
