@@ -23,14 +23,15 @@ static void send_diagnostic(const SltCompileOptions* options, const Source* sour
                             const Diag* diag) {
   uint32_t line = 1;
   uint32_t column = 1;
-  source_place(source, diag->span.begin, &line, &column);
+  Span span = source_shown(source, diag->span);
+  source_place(source, span.begin, &line, &column);
   SltDiagnostic out = {.code = diag_code_text(diag->code),
                        .severity = diag_code_severity(diag->code),
-                       .file = source_name(source, diag->span.begin).data,
+                       .file = source_name(source, span.begin).data,
                        .line = line,
                        .column = column,
-                       .begin = diag->span.begin,
-                       .end = diag->span.end,
+                       .begin = span.begin,
+                       .end = span.end,
                        .message = diag->message.data,
                        .hint = diag->hint.length ? diag->hint.data : NULL,
                        .rendered = diag_render(arena, source, diag, options->colour).data};

@@ -256,6 +256,12 @@ SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out) {
 SltStatus slt_sim_set_initial(SltSim* sim, const char* name, double value) {
   SltQuantity quantity;
   if (!sim || !name) return SLT_ERR_ARGUMENT;
+  // initial values of FMUs are constants: the FMU is told of them, and may not have the variable
+  char constant[512];
+  size_t room = sim->model->foreign_count ? sizeof constant : 0;
+  int length = snprintf(constant, room, "%s(t0)", name);
+  bool fits = length > 0 && (size_t)length < room;
+  if (fits && slt_sim_set_constant(sim, constant, value) >= 0) return SLT_OK;
   SLT_TRY(slt_sim_find(sim, name, &quantity));
   bool variable = quantity.kind == SLT_KIND_VARIABLE || quantity.kind == SLT_KIND_DERIVATIVE;
   if (!variable) return SLT_ERR_NOT_FOUND;
@@ -292,7 +298,8 @@ bool slt_sim_initial(const SltSim* sim, uint32_t index, SltInitial* out) {
   SltKind kind = start->order ? SLT_KIND_DERIVATIVE : SLT_KIND_VARIABLE;
   *out = (SltInitial){.quantity = {kind, start->var, start->order},
                       .value = number ? eng_start_value(sim->engine, start) : (double)NAN,
-                      .guess = !start->fixed};
+                      .guess = !start->fixed,
+                      .reads = start->reads};
   return true;
 }
 
@@ -369,15 +376,16 @@ static bool is_kept(const ModelMode* mode, SltQuantity q) {
   return var->role == MODEL_ROLE_DISCRETE;
 }
 
-static void pass_warning(void* user, DiagCode code, Span span, const char* message) {
+static void pass_warning(void* user, DiagCode code, Span written, const char* message) {
   SltSim* sim = user;
+  const Source* source = sim->model->source;
+  Span span = source ? source_shown(source, written) : written;
   SltDiagnostic d = {.code = diag_code_text(code),
                      .severity = SLT_WARNING,
                      .begin = span.begin,
                      .end = span.end,
                      .message = message,
                      .rendered = message};
-  const Source* source = sim->model->source;
   if (source) {
     d.file = source_name(source, span.begin).data;
     source_place(source, span.begin, &d.line, &d.column);

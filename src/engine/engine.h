@@ -87,6 +87,10 @@ const double* eng_env_before(EngSim* sim);
 /// One entry of them, a state or what changes at events alone, where that is known without bringing
 /// all others up to date; false: it is not.
 bool eng_kept_value(const EngSim* sim, uint32_t env, bool before, double* value);
+/// Scale of the entry of the environment that a state or another variable has: the largest
+/// magnitude at committed points so far, of it or of its family; a given nominal value counts. 0:
+/// not known. Only states are followed by themselves.
+double eng_scale(EngSim* sim, uint32_t env);
 /// Evaluate a program of the model's tables (a macro) on one of them.
 double eng_evaluate(EngSim* sim, const ModelTerm* term, bool before);
 /// State of an automaton, and the one before the last instant.

@@ -27,6 +27,7 @@ typedef struct Record {
   SltEvent event;  // its pointers are not used
   Text automaton, from, to, text;
   Range atoms, changes, impulses, undetermined;
+  Range kept;         // of a mode that was only tried: what was assigned all the same
   bool all_hold;      // the relations told: of a switch that turned off, some do not
   Range equivalents;  // among the values: two for each quantity, its sides and its value
   bool pulse;         // a relation of the guard was decided by one
@@ -530,7 +531,13 @@ static void say_class(Story* s, const Record* r) {
   switch (r->event.event_class) {
   case SLT_CLASS_MYTHICAL:
     say_values(s, r, "this mode would give ");
-    say(s, "      mythical: the mode is left before it exists, and nothing of it is kept\n");
+    if (r->kept.count == 0) {
+      say(s, "      mythical: the mode is left before it exists, and nothing of it is kept\n");
+      break;
+    }
+    say(s, "      mythical: the mode is left before it exists; assigned, and kept: ");
+    say_changes(s, r->kept);
+    say(s, "\n");
     break;
   case SLT_CLASS_PINNACLE:
     say_values(s, r, "");
@@ -817,6 +824,7 @@ void story_event(Story* s, const SltEvent* event, const StoryMode* mode) {
   record.changes =
       keep_values(s, mythical ? event->candidate : event->changes,
                   mythical ? event->candidate_count : event->change_count - event->computed_count);
+  if (mythical) record.kept = keep_values(s, event->changes, event->change_count);
   record.impulses = keep_values(s, event->impulses, event->impulse_count);
   for (uint32_t i = 0; i < event->truth_count; i++) {
     record.pulse |= event->truths[i].holds && event->truths[i].pulse != 0.0;

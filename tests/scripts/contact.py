@@ -216,6 +216,22 @@ class Contact(CliCase):
         self.assertEqual((rows[-1]["y"], rows[-1]["v"]), (0, 0))
         self.assertEqual(err, "")
 
+    def rest_time(self, text, rtol, *options):
+        self.write("rest.lisma", text)
+        out = self.good("measure", "rest.lisma", "--rtol", str(rtol), *options, "-o", "-", "-q").out
+        return float(out.split("\n")[1])
+
+    def test_a_state_for_what_comes_after_is_entered_at_any_height_and_time(self):
+        """Where rounding hides the last flights, of a floor far from 0 or a long time after it, the sequence ends there."""
+        for height in (0, 1, -1000, 1e6):
+            for start in (0, 1e6, 1e9):
+                for rtol in (1e-6, 1e-12):
+                    found = self.rest_time(
+                        f"y' = v; y(t0) = {height + 5}; v' = -10; v(t0) = 0;\nstate hit [y <= {height}] && [v < 0] {{ set v = -0.6*v; }}"
+                        f" from init, hit;\nstate rest zeno {{ stop; }} from hit;\nmeasure t = time(rest) - {start};\n"
+                        f"experiment {{ start = {start}; end = {start + 10}; }}\n", rtol)
+                    self.assertAlmostEqual(found, 4, delta=1e-3, msg=str((height, start, rtol)))
+
     def test_zeno_stop_and_dwell(self):
         self.write("model.lisma", USER_REST)
         self.fails(3, "run", "model.lisma", "-q", "--zeno", "stop", says="E0807")

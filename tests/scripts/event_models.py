@@ -171,6 +171,44 @@ class EventModels(cli_case.CliCase):
             for end in (1.0, 4.2, 10.0):
                 self.expect("T(t0) = 20; " + text, end, T=exact(end))
 
+    def building(self, seed, change=0.0):
+        """Rooms with thermostats, driven by time; every number of it is changed by a part of itself, up or down."""
+        rng, sides = random.Random(seed), random.Random(-seed)
+
+        def number(lo, hi):
+            return repr(rng.uniform(lo, hi) * (1 + change * sides.choice((-1, 1))))
+        count, text = rng.choice((1, 1, 2, 3, 5, 8)), ""
+        outside = f"(-5 + {number(2, 8)}*sin({number(0.1, 3)}*time))"
+        for i in range(1, count + 1):
+            beside = f" - {number(0.01, 0.3)}*(T{i} - T{rng.randrange(1, count + 1)})" if rng.random() < 0.7 else ""
+            text += f"T{i}' = -{number(0.1, 1.2)}*(T{i} - {outside}){beside}\n" \
+                    f"  + {number(20, 60)}*(1 + {number(0.1, 0.6)}*sin({number(0.3, 8)}*time))*h{i};\n" \
+                    f"T{i}(t0) = {number(10, 24)}; h{i}(t0) = {rng.choice((0, 1))}; automaton a{i} {{\n" \
+                    f"  state on [T{i} <= {number(17, 19.5)}] {{ set h{i} = 1; }} from off;\n" \
+                    f"  state off [T{i} >= {number(20, 23)}] {{ set h{i} = 0; }} from on, init; }}\n"
+        return text
+
+    def test_events_are_as_exact_as_the_steps(self):
+        """What a run at 1e-6 is off by, beside what a change of the data by 1e-6 makes: each event goes on from a point
+        inside a step, where time drives what it reads."""
+        def values(text, rtol):
+            self.write("m.lisma", text)
+            rows = self.good("run", "m.lisma", "-q", "-o", "-", "--until", "20", "--samples", "41", "--event-rows", "none",
+                             "--rtol", rtol).out.splitlines()
+            return [float(v) for row in rows[1:] for v in row.split(",")]
+
+        def farthest(a, b):
+            return max(abs(p - q) for p, q in zip(a, b))
+        parts = []
+        for seed in range(60):
+            exact = values(self.building(seed), "1e-11")
+            effect = farthest(exact, values(self.building(seed, 1e-6), "1e-11"))
+            parts.append(farthest(exact, values(self.building(seed), "1e-6")) / effect)
+        parts.sort()
+        self.assertLess(parts[-1], 5, parts)
+        self.assertLess(parts[54], 0.8, parts)
+        self.assertLess(parts[30], 0.1, parts)
+
 
 if __name__ == "__main__":
     unittest.main()

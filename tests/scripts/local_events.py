@@ -166,6 +166,38 @@ automaton a_c { state fired [x_c >= 1] { set x_c = 0, y_c = y_c + 0.1; } from in
 automaton b_c { state fired [y_c >= 1] { set y_c = 0, x_c = x_c + 0.2; } from init, fired; }""",
 }
 
+# motion that is not that of the equations alone, driven by f
+HELD = {
+    "a relay": "x_h' = f - sign(x_h); x_h(t0) = 0.2;",
+    "a relay with a flag": """x_h' = f - w_h; x_h(t0) = 0.2; w_h(t0) = 0; automaton r_h {
+  state plus [x_h > 0] { set w_h = 1; } from init, minus;
+  state minus [x_h < 0] { set w_h = -1; } from init, plus;
+}""",
+    "a block": "x_h' = v_h; x_h(t0) = 0; v_h(t0) = 0; v_h' = 2*f - 4*x_h - 1.5*sign(v_h);",
+    "two blocks": """x_h' = v_h; x_h(t0) = 0; v_h(t0) = 0; v_h' = 2*f - 4*(x_h - z_h) - 1.5*sign(v_h);
+z_h' = w_h; z_h(t0) = 0; w_h(t0) = 0; w_h' = 4*(x_h - z_h) - 0.5*sign(w_h);""",
+    "a limit point": "x_h' = v_h; x_h(t0) = 0.3; v_h(t0) = 0; v_h' = f/2 - 3*sign(x_h) - 1.5*sign(v_h);",
+    "a ball": """x_h' = v_h; x_h(t0) = 0.05; v_h(t0) = 0; v_h' = 7*f - 6;
+automaton r_h { state hit [x_h <= 0] && [v_h < 0] { set v_h = -0.3*v_h; } from init, hit; }""",
+    "a ball on a plate": """x_h' = v_h; x_h(t0) = 0.05; v_h(t0) = 0; v_h' = 7*f - 6; y_h' = u_h; u_h' = -4*y_h; y_h(t0) = 0.02; u_h(t0) = 0;
+automaton r_h { state hit [x_h <= y_h] && [v_h < u_h] { set v_h = u_h - 0.3*(v_h - u_h); } from init, hit; }""",
+}
+# what a cell has to do with it: nothing, it counts, it follows, it drives, it kicks
+DRIVE = "1.4*sin(2*time)"
+WATCHES = "y_w' = 1 + x_h - y_w; y_w(t0) = 0; "
+TIES = {
+    "apart": (DRIVE, ""),
+    "counts": (DRIVE, "k_w(t0) = 0; automaton a_w { state in [x_h > 0.01] { set k_w = k_w + 1; } from init, out;"
+               " state out [x_h < 0.002] {} from in; }"),
+    "follows": (DRIVE, WATCHES + "automaton a_w { state in [y_w > 0.9] { set y_w = 0; } from init, in; }"),
+    "drives": (DRIVE + " + 0.3*y_w", "y_w' = 1.1 - 2*u_w; y_w(t0) = 0; u_w(t0) = 0; automaton a_w {"
+               " state in [y_w > 0.5] { set u_w = 1; } from init, out; state out [y_w < 0] { set u_w = 0; } from in; }"),
+    "switches": (DRIVE + " + 0.3*u_w", "y_w' = 1.1 - 2*u_w; y_w(t0) = 0; u_w(t0) = 0; automaton a_w {"
+                 " state in [y_w > 0.5] { set u_w = 1; } from init, out; state out [y_w < 0] { set u_w = 0; } from in; }"),
+    "kicks": (DRIVE, "y_w' = 1; y_w(t0) = 0; automaton a_w {"
+              " state in [y_w > 0.7] { set y_w = 0, x_h = x_h + 0.1; } from init, in; }"),
+}
+
 
 class LocalEvents(cli_case.CliCase):
     def run_model(self, text, *options):
@@ -219,6 +251,46 @@ class LocalEvents(cli_case.CliCase):
                         self.assertAlmostEqual(t, exact, delta=1e-5, msg=f"{name}: {text}")
                 for column, value in end.items():
                     self.assertAlmostEqual(ends[column], value, delta=1e-5, msg=f"{name}: {column}")
+
+    def test_cells_beside_motion_that_is_held(self):
+        some = [re.sub(r"\bq\b", "0.3", re.sub(r"_c\b", f"_{i}", cell)) for i, cell in enumerate(CELLS.values())]
+        for held, motion in HELD.items():
+            for tie, (drive, cell) in TIES.items():
+                text = re.sub(r"\bf\b", f"({drive})", motion) + "\n" + cell
+                moves, end = self.written(text)
+                crowd, ends = self.written("\n".join([text, *some]))
+                with self.subTest(f"{held} {tie}"):
+                    for automaton, alone in moves.items():
+                        self.assertEqual([to for to, _ in crowd[automaton]], [to for to, _ in alone], automaton)
+                        for (_, t), (_, exact) in zip(crowd[automaton], alone):
+                            self.assertAlmostEqual(t, exact, delta=1e-5, msg=automaton)
+                    for column, value in end.items():
+                        self.assertAlmostEqual(ends[column], value, delta=1e-5, msg=column)
+
+    def test_rooms_beside_held_motion_do_not_stop_each_other(self):
+        for held in ("a relay", "a relay with a flag", "a block", "a ball"):
+            motion = re.sub(r"\bf\b", "(0.4*sin(2*time))", HELD[held])
+            records, _, steps = self.run_model(NEURONS + motion)
+            rooms = [r for r in records if r["automaton"].startswith("neuron")]
+            self.assertGreater(len(rooms), 400)
+            self.assertLess(steps, len(rooms) / 2, held)
+
+    def test_tens_at_once(self):
+        """Ten equal rooms switch in one instant, which does not stop the others either."""
+        group = "floor((i - 1)/10)/10"
+        text = f"""for i = 1:100 {{
+  T_[i]' = -0.1*(T_[i] - 10) + 2*u_[i]*(1 + {group}); T_[i](t0) = 18 + 4*{group}; u_[i](t0) = 0;
+  automaton room_[i] {{
+    state off [T_[i] >= 22] {{ set u_[i] = 0; }} from init, on;
+    state on [T_[i] <= 18] {{ set u_[i] = 1; }} from init, off;
+  }}
+}}
+experiment {{ end = 4; }}
+"""
+        records, _, steps = self.run_model(text)
+        times = {r["t"] for r in records}
+        self.assertEqual(len(records), 10 * len(times))
+        self.assertLess(steps, len(times) / 2)
 
     def test_rooms_beside_a_time(self):
         self.compare(WITH_TIME, 2e-4, 1e-4, 1.0)

@@ -49,6 +49,24 @@ class Kinds(cli_case.CliCase):
                     self.assertAlmostEqual(row["d"] / size, exact / size, delta=2e-3)
                     self.assertEqual(self.slides(records), [])
 
+    def test_blocks_that_begin_at_rest_under_a_force_that_begins_at_zero(self):
+        # between its sides the flow stands still at first: sin(2*t) lifts the block over its friction at t = pi/12
+        def exact(t, lifted=math.pi/12):
+            return (math.cos(2*lifted) - math.cos(2*t))/2 - (t - lifted)/2
+
+        turned = "automaton {0} {{{{ state on v {1} 0 {{{{ {2} = {3}; }}}} from init, off; state off !(v {1} 0) {{{{}}}} from on; }}}}"
+        below = turned.format("low", "<", "q", -1)
+        above = turned.format("high", ">", "s", 1)
+        for unit in FACTORS:
+            for friction in ("s = sign(v);", "s = if(v > 0, 1, if(v < 0, -1, 0));",
+                             "if (v > 0) {{ s = 1; }} else if (v < 0) {{ s = -1; }} else {{ s = 0; }}",
+                             f"q = 0; s = q; {below} {above}", f"q = 0; s = q; {above} {below}"):
+                with self.subTest(friction, unit=unit):
+                    text = f"v' = {unit!r}*(sin(2*time) - 0.5*s); v(t0) = 0; " + friction.format()
+                    row, _, records, _ = self.run_text(text, 1.0)
+                    self.assertAlmostEqual(row["v"]/unit, exact(1.0), delta=1e-5)
+                    self.assertTrue(self.slides(records))
+
     def test_blocks_that_begin_sticking_on_a_belt(self):
         # a straight motion until the spring pulls harder than the friction, at x = 1 and t = 5; then x'' = 1 - x
         exact = (1 + 0.2*math.sin(3), 0.2*math.cos(3))

@@ -112,17 +112,16 @@ TEST(too_many_are_told) {
 TEST(keys_are_found_again) {
   const uint32_t writes[AUTOMATA] = {0, 0, 0, 0, 0};
   Bench* b = bench_open(own_order, writes);
-  EventsSeen* seen = &b->sim.events.path;
+  BaseKeys* seen = &b->sim.events.path;
   const uint32_t sizes[] = {3, 16, 17, 5000, 40};
   for (uint32_t turn = 0; turn < SLT_COUNT(sizes); turn++) {
-    const struct EventsSeenEntry* again = NULL;
-    events_seen_clear(seen);
+    const BaseKey* again = NULL;
+    base_keys_clear(seen);
     for (uint64_t i = 0; i < sizes[turn]; i++) {
-      CHECK(events_seen_add(&b->sim, seen, i * i * 977u + 5u, i, &again) == SLT_OK && !again,
-            "new");
+      CHECK(eng_keys_add(&b->sim, seen, i * i * 977u + 5u, i, &again) == SLT_OK && !again, "new");
     }
     for (uint64_t i = 0; i < sizes[turn]; i++) {
-      CHECK(events_seen_add(&b->sim, seen, i * i * 977u + 5u, 0, &again) == SLT_OK, "again");
+      CHECK(eng_keys_add(&b->sim, seen, i * i * 977u + 5u, 0, &again) == SLT_OK, "again");
       CHECK(again && again->note == i, "with its number");
     }
     CHECK(seen->count == sizes[turn], "each once");

@@ -4,7 +4,7 @@
 #include "engine/local/parts.h"
 #include "test.h"
 
-enum { ATOMS = 40, VALUES = 6 };
+enum { ATOMS = LOCAL_ATOMS + 8, VALUES = 6 };
 
 typedef struct Bench {
   EngSim sim;
@@ -14,6 +14,7 @@ typedef struct Bench {
   EngCrossing crossings[ATOMS];
   uint8_t waits[ATOMS];
   uint8_t live[ATOMS];
+  uint8_t held[ATOMS];
   EngAtom atoms[ATOMS];
   double env[VALUES];
   uint32_t state_of_env[VALUES];
@@ -34,6 +35,7 @@ static Bench* bench_open(void) {
   b->sim.env = b->env;
   memset(b->state_of_env, 0xff, sizeof b->state_of_env);
   b->local.index.state_of_env = b->state_of_env;
+  b->local.held.atoms = b->held;
   return b;
 }
 
@@ -101,5 +103,8 @@ TEST(atoms_are_kept_as_they_were) {
     CHECK(local_keep_atom(sim, i), "there is room");
   }
   CHECK(!local_keep_atom(sim, 0) && local_keep_atom(sim, 8), "no more room");
+  b->local.now.kept_count = 0;
+  b->held[9] = 1;
+  CHECK(local_keep_atom(sim, 8) && !local_keep_atom(sim, 9), "what is held is left alone");
   free(b);
 }

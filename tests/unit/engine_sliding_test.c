@@ -78,11 +78,11 @@ TEST(several_surfaces_keep_their_rates) {
 
 /// A coefficient that dips below zero for a short time.
 typedef struct Dip {
-  EngExit exit;
+  NumExit exit;
   double at, width, depth;
 } Dip;
 
-static SltStatus look_at_dip(EngExit* e, double t, bool* above) {
+static SltStatus look_at_dip(NumExit* e, double t, bool* above) {
   const Dip* d = (const Dip*)e;
   double u = (t - d->at) / d->width;
   e->coefficient = 0.5 - d->depth * exp(-u * u);
@@ -92,7 +92,7 @@ static SltStatus look_at_dip(EngExit* e, double t, bool* above) {
 }
 
 /// The largest value of the bell over a piece is known.
-static bool prove_dip(EngExit* e, double l, double r) {
+static bool prove_dip(NumExit* e, double l, double r) {
   const Dip* d = (const Dip*)e;
   double nearest = d->at < l ? l : d->at > r ? r : d->at;
   double u = (nearest - d->at) / d->width;
@@ -107,7 +107,7 @@ TEST(an_exit_inside_a_step_is_found) {
                .depth = i % 2 ? draw(0.6, 2.0) : draw(0.1, 0.45)};
     double first = dip.at - dip.width * sqrt(log(dip.depth / 0.5));
     if (i % 2 && first < 1e-6) continue;
-    eng_exit_search(&dip.exit, 0.0, 10.0);
+    num_exit_search(&dip.exit, 0.0, 10.0);
     CHECK(!dip.exit.undecided, "proved");
     if (i % 2) {
       CHECK(fabs(dip.exit.t - first) < 1e-9 && dip.exit.left == 3 && !dip.exit.above, "exit");

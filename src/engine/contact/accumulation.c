@@ -93,8 +93,10 @@ static bool is_near(const EngAccumulation* times, double nearness) {
   return time_left(times) < nearness * (times->last - times->first);
 }
 
+/// Whether a sequence has come to its end, or the time resolves no more of it.
 static bool has_accumulated(const EngAccumulation* times, double nearness) {
-  return times->count >= SEQUENCE && is_near(times, nearness);
+  bool resolved = times->interval > LAST_ULPS * DBL_EPSILON * fabs(times->last);
+  return times->count >= SEQUENCE && (is_near(times, nearness) || !resolved);
 }
 
 bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
@@ -113,12 +115,16 @@ static double approach_speed(const EngSim* sim, uint32_t index) {
 
 bool eng_zeno_is_slow(EngSim* sim, uint32_t transition) {
   uint32_t gap = eng_impact_gap(sim, transition);
-  // a reset that takes the gap elsewhere ends no flight
-  if (gap == MODEL_NONE || !eng_at_boundary(sim, gap, sim->detect.g[gap])) return false;
+  if (gap == MODEL_NONE) return false;
   EngAccumulation* times = &sim->contact.accumulations[transition];
   double leaves = -sim->detect.gdot[gap];
-  times->fastest = fmax(times->fastest, fmax(leaves, approach_speed(sim, gap)));
-  return leaves <= fmax(SLOW, sqrt(sim->contact.accuracy)) * times->fastest;
+  double fastest = fmax(times->fastest, fmax(leaves, approach_speed(sim, gap)));
+  bool slow = leaves <= fmax(SLOW, sqrt(sim->contact.accuracy)) * fastest;
+  if (!slow && fastest == times->fastest) return false;
+  // a reset that takes the gap elsewhere ends no flight
+  if (!eng_at_boundary(sim, gap, sim->detect.g[gap])) return false;
+  times->fastest = fastest;
+  return slow;
 }
 
 static SltStatus accumulates(EngSim* sim, uint32_t transition) {
@@ -190,8 +196,7 @@ bool eng_zeno_suspected(EngSim* sim) {
   return false;
 }
 
-/// Sequences of an automaton that goes on in another way are over, and so is what follows from
-/// them.
+/// Sequences of an automaton that goes on in another way are over.
 static void forget(EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (sim->model->transitions[i].automaton != automaton) continue;
@@ -231,17 +236,13 @@ static void open_other_exits(EngSim* sim, uint32_t first) {
 }
 // ---- the last event of a sequence ---------------------------------------------------------------
 
-/// A transition that its automaton can make now in place of another one; MODEL_NONE for none.
-static uint32_t instead_of(const EngSim* sim, uint32_t transition) {
-  uint32_t automaton = sim->model->transitions[transition].automaton;
+/// The transition that an automaton can make now in place of its last event; MODEL_NONE for none.
+static uint32_t instead_of(const EngSim* sim, uint32_t automaton) {
   const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
-  bool leaves = false;
-  uint32_t found = MODEL_NONE;
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    leaves |= state->outgoing[i] == transition;
-    if (sim->model->transitions[state->outgoing[i]].instead) found = state->outgoing[i];
+    if (sim->model->transitions[state->outgoing[i]].instead) return state->outgoing[i];
   }
-  return leaves ? found : MODEL_NONE;
+  return MODEL_NONE;
 }
 
 static bool is_located(const EngSim* sim, uint32_t transition) {
@@ -259,7 +260,7 @@ static bool open_instead(EngSim* sim, double nearness) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     EngAccumulation times = sim->contact.accumulations[i];
     if (times.count + 1 < SEQUENCE || !is_located(sim, i)) continue;
-    uint32_t other = instead_of(sim, i);
+    uint32_t other = instead_of(sim, sim->model->transitions[i].automaton);
     if (other == MODEL_NONE) continue;
     note_firing(&times, sim->core.t);
     if (!has_accumulated(&times, nearness)) continue;
@@ -271,12 +272,10 @@ static bool open_instead(EngSim* sim, double nearness) {
 
 void eng_zeno_foresee(EngSim* sim) {
   if (sim->options.zeno == SLT_ZENO_STOP || !sim->instant.has_instead) return;
-  // what accumulates together ends together
   if (open_instead(sim, NEARNESS)) open_instead(sim, TOGETHER * NEARNESS);
 }
 
-/// What the foreseen ends of sequences have come to. True: there was one, and what happened beside
-/// it belonged to it.
+/// What foreseen ends have come to. True: there was one, with what happened beside it.
 static bool note_instead(EngSim* sim) {
   bool any = false;
   for (uint32_t i = 0; sim->instant.has_instead && i < sim->model->transition_count; i++) {
@@ -299,12 +298,8 @@ static bool note_instead(EngSim* sim) {
 
 /// Sequences of a contact end with an impact that is foreseen, not with one that has been.
 static bool ends_instead(const EngSim* sim, uint32_t automaton) {
-  if (sim->options.zeno == SLT_ZENO_STOP || !sim->instant.has_instead) return false;
-  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
-  for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    if (sim->model->transitions[state->outgoing[i]].instead) return true;
-  }
-  return false;
+  return sim->options.zeno != SLT_ZENO_STOP && sim->instant.has_instead &&
+         instead_of(sim, automaton) != MODEL_NONE;
 }
 
 /// Whether the sequence follows from impacts, which happen between its firings or with them. It
@@ -330,7 +325,7 @@ static bool follows_impacts(const EngSim* sim, uint32_t transition) {
 
 SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
   *verdict = ENG_ZENO_NONE;
-  sim->contact.accumulating = MODEL_NONE;
+  sim->contact.accumulating = false;
   if (note_instead(sim)) return SLT_OK;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (!sim->instant.transitions[i].fired_now) continue;
@@ -340,8 +335,10 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (!sim->instant.transitions[i].fired_now) continue;
     sim->instant.transitions[i].fired_now = false;
-    bool ends =
-        has_accumulated(&sim->contact.accumulations[i], NEARNESS) && !follows_impacts(sim, i);
+    EngAccumulation* times = &sim->contact.accumulations[i];
+    bool slow = eng_zeno_is_slow(sim, i);
+    bool lost = slow && times->count >= SEQUENCE && eng_flights_are_lost(sim, i);
+    bool ends = (lost || has_accumulated(times, NEARNESS)) && !follows_impacts(sim, i);
     if (ends && sim->options.zeno == SLT_ZENO_STOP) return accumulates(sim, i);
     if (ends && *verdict == ENG_ZENO_NONE && open_exit(sim, sim->model->transitions[i].automaton)) {
       sim->instant.zeno_automaton = sim->model->transitions[i].automaton;
@@ -351,30 +348,25 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
       *verdict = ENG_ZENO_EXIT;
       continue;
     }
-    bool slow = eng_zeno_is_slow(sim, i) && sim->options.zeno != SLT_ZENO_STOP;
-    bool proposed = (ends || slow) &&
+    bool struck = sim->instant.transitions[i].closed;
+    bool rests = struck || (slow && sim->options.zeno != SLT_ZENO_STOP);
+    times->impact = (ends || rests) &&
                     eng_contact_propose(sim, i, ends ? ENG_CONTACT_ACCUMULATES : ENG_CONTACT_RESTS);
-    if (ends) {
-      sim->contact.accumulating = i;
-      sim->contact.accumulating_impact = proposed;
-    }
-    if (!proposed && sim->instant.transitions[i].closed) {
-      eng_contact_propose(sim, i, ENG_CONTACT_RESTS);  // it has been struck
-    }
+    times->ends = ends;
+    sim->contact.accumulating |= ends;
   }
   return SLT_OK;
 }
 
-SltStatus eng_zeno_conclude(EngSim* sim) {
-  uint32_t i = sim->contact.accumulating;
-  if (i == MODEL_NONE) return SLT_OK;
+/// What a transition whose firings accumulate has come to.
+static SltStatus conclude(EngSim* sim, uint32_t i) {
   uint32_t automaton = sim->model->transitions[i].automaton;
   const EngAccumulation* times = &sim->contact.accumulations[i];
   if (!eng_contact_holds_automaton(sim, automaton)) {
     // an impact may wait for what comes to rest beside it, and what comes to rest between two
     // boundaries slides there once its speed is below the tolerances
     bool flat = crossing_slope(sim) < 0.5 * sim->core.contact.slope;
-    bool rests = sim->contact.accumulating_impact || flat || moves_states(sim, automaton);
+    bool rests = times->impact || flat || moves_states(sim, automaton);
     if (rests && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) {
       eng_atoms_separate(sim, &sim->model->transitions[i].guard, false);
       return SLT_OK;
@@ -388,5 +380,14 @@ SltStatus eng_zeno_conclude(EngSim* sim) {
     eng_dwell_begin(sim, automaton, DWELL_SHARE * (times->last - times->first));
   }
   forget(sim, automaton);
+  return SLT_OK;
+}
+
+SltStatus eng_zeno_conclude(EngSim* sim) {
+  for (uint32_t i = 0; sim->contact.accumulating && i < sim->model->transition_count; i++) {
+    EngAccumulation* times = &sim->contact.accumulations[i];
+    if (times->ends) SLT_TRY(conclude(sim, i));
+    times->ends = false;
+  }
   return SLT_OK;
 }

@@ -86,22 +86,16 @@ static void note_state_read(const uint32_t* writer, uint32_t* parent, uint32_t s
   parent[reader > other ? reader : other] = reader > other ? other : reader;
 }
 
-/// What the rate of a gap reads, by its slice of the program.
-static void note_reads(const ModelProgram* program, uint32_t index, uint32_t* writer,
-                       uint32_t* parent, uint32_t contact) {
-  const ModelSlices* slices = program->slices;
-  uint32_t regs[2] = {program->outputs[index], 0};  // 0 is the time
-  for (uint32_t k = slices->begin[index]; k <= slices->begin[index + 1]; k++) {
-    for (uint32_t i = 0; i < SLT_COUNT(regs); i++) {
-      bool state = regs[i] >= 1 && regs[i] <= program->state_count;
-      if (state) note_state_read(writer, parent, regs[i] - 1, contact);
-    }
-    if (k == slices->begin[index + 1]) break;
-    const ModelInstr* pc = &program->code[slices->instrs[k]];
-    uint32_t operands = model_op_operands(pc->op);
-    regs[0] = operands >= 1 ? pc->a : 0;
-    regs[1] = operands >= 2 ? pc->b : 0;
-  }
+/// A contact whose gap's rate reads states that others write.
+typedef struct Connecting {
+  const ModelProgram* program;
+  uint32_t *writer, *parent, contact;
+} Connecting;
+
+static void note_register(void* user, uint32_t reg) {
+  const Connecting* c = user;
+  bool state = reg >= 1 && reg <= c->program->state_count;
+  if (state) note_state_read(c->writer, c->parent, reg - 1, c->contact);
 }
 
 /// Contacts whose gaps read the speeds of others depend on each other.
@@ -126,7 +120,8 @@ static void connect(EngSim* sim, EngContactWork* w, uint32_t count, uint32_t* wr
       }
       continue;
     }
-    note_reads(program, index, writer, parent, i);
+    Connecting connecting = {program, writer, parent, i};
+    model_program_visit_reads(program, index, note_register, &connecting);
   }
 }
 
@@ -264,31 +259,30 @@ typedef struct Motion {
 
 static ModelDual moving_state(const void* user, uint32_t i) {
   const Motion* motion = user;
-  double d = motion->dx ? motion->dx[i] : 0.0;
-  return (ModelDual){{motion->x[i], motion->x[i]}, {d, d}};
+  return (ModelDual){{motion->x[i], motion->x[i]}, {motion->dx[i], motion->dx[i]}};
 }
 
-/// Derivative of one output of a program over the atoms when the states move along dx and time
-/// passes.
+/// Derivative of one output of a program over the atoms when states and time move.
 static double output_rate(EngSim* sim, const ModelProgram* program, ModelDual* regs, uint32_t index,
-                          double t, const Motion* motion) {
-  ModelDual rate =
-      eng_enclose_output(sim, program, regs, (ModelInterval){t, t}, moving_state, motion, index);
+                          ModelDual time, Motion motion) {
+  ModelDual rate = eng_enclose_output(sim, program, regs, time, moving_state, &motion, index);
   return 0.5 * (rate.d.lo + rate.d.hi);
 }
 
 double eng_gap_acceleration(EngSim* sim, uint32_t index, double t, const double* x,
                             const double* dx) {
-  Motion motion = {x, dx};
-  return output_rate(sim, &sim->core.mode->gdot, sim->contact.work->dual, index, t, &motion);
+  return output_rate(sim, &sim->core.mode->gdot, sim->contact.work->dual, index, model_time(t, t),
+                     (Motion){x, dx});
+}
+
+double eng_gap_effect(EngSim* sim, uint32_t index, double t, const double* x, const double* dx) {
+  return output_rate(sim, &sim->core.mode->gdot, sim->contact.work->dual, index,
+                     (ModelDual){.v = {t, t}}, (Motion){x, dx});
 }
 
 double eng_gap_slope(EngSim* sim, uint32_t index, double t, const double* x, const double* dx) {
-  Motion moving = {x, dx};
-  Motion still = {x, NULL};
-  const ModelProgram* g = &sim->core.mode->g_flow;
-  return output_rate(sim, g, sim->programs.dual, index, t, &moving) -
-         output_rate(sim, g, sim->programs.dual, index, t, &still);
+  return output_rate(sim, &sim->core.mode->g_flow, sim->programs.dual, index,
+                     (ModelDual){.v = {t, t}}, (Motion){x, dx});
 }
 
 SltStatus eng_contact_flow(EngSim* sim, double t, const double* x, double* f) {
@@ -414,7 +408,6 @@ SltStatus eng_contact_evaluate(EngSim* sim, double t, const double* x, const dou
     if (!eng_contact_direction(sim, i, t, x)) return SLT_ERR_NOT_FINITE;
     row->g = eng_output_at(sim, &mode->g_flow, sim->programs.g_flow, row->index, t, x);
     row->gdot = eng_output_at(sim, &mode->gdot, sim->programs.gdot, row->index, t, x);
-    row->idle = eng_gap_acceleration(sim, row->index, t, x, NULL);
     row->flow = eng_gap_acceleration(sim, row->index, t, x, f);
   }
   return SLT_OK;
@@ -428,7 +421,7 @@ void eng_contact_matrix(EngSim* sim, uint32_t group, double t, const double* x, 
     eng_contact_spread(w, &w->rows[members[k]], false);
     for (uint32_t i = 0; i < n; i++) {
       const Row* row = &w->rows[members[i]];
-      a[(size_t)i * n + k] = eng_gap_acceleration(sim, row->index, t, x, w->dx) - row->idle;
+      a[(size_t)i * n + k] = eng_gap_effect(sim, row->index, t, x, w->dx);
     }
     eng_contact_spread(w, &w->rows[members[k]], true);
   }
@@ -548,13 +541,13 @@ void eng_contact_soften(EngSim* sim) {
     const Row* row = &w->rows[i];
     // resets are probed along the reaction, which turns with the gap: a rope swings round
     eng_contact_spread(w, row, false);
-    double own = eng_gap_acceleration(sim, row->index, stepper->t, stepper->x, w->dx) - row->idle;
+    double own = eng_gap_effect(sim, row->index, stepper->t, stepper->x, w->dx);
     eng_contact_spread(w, row, true);
     for (uint32_t e = row->entry_begin; own < 0.0 && e < row->entry_end; e++) {
       w->dx[w->entries[e].state] = 1.0;  // what the gap does not read is no approach
-      double all = eng_gap_acceleration(sim, row->index, stepper->t, stepper->x, w->dx);
+      double effect = eng_gap_effect(sim, row->index, stepper->t, stepper->x, w->dx);
       w->dx[w->entries[e].state] = 0.0;
-      sim->contact.direction[w->entries[e].along] = all != row->idle ? w->entries[e].d / -own : 0.0;
+      sim->contact.direction[w->entries[e].along] = effect != 0.0 ? w->entries[e].d / -own : 0.0;
     }
     double most = 0.5 * fabs(row->flow);
     double soft = fmin(sqrt(most / fabs(row->g)), 0.5 * most / fabs(row->gdot));
@@ -603,7 +596,7 @@ static double beyond_guard(EngSim* sim, uint32_t contact, double a, double b, co
       g.v.lo = eng_output_at(sim, p, sim->programs.g_flow, at, a, x);
     } else {
       model_program_enclose_output(p, &sim->values.flow_context, sim->programs.dual,
-                                   (ModelInterval){a, b}, eng_enclose_dense, &part, at, &g);
+                                   model_time(a, b), eng_enclose_dense, &part, at, &g);
     }
     beyond = fmax(beyond, -g.v.lo);
   }
@@ -638,7 +631,7 @@ static bool enclose_flow(EngSim* sim, double a, double b) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = &sim->values.flow_context;
   EngTrialPart part = {sim, num_dense_theta(sim->stepper, a), num_dense_theta(sim->stepper, b)};
-  ModelInterval time = {a, b};
+  ModelDual time = model_time(a, b);
   if (ENG_GROW(sim, w->rhs_dual, mode->rhs.reg_count + mode->state_count) < 0) {
     return false;
   }
@@ -683,8 +676,8 @@ static bool group_pushes(EngSim* sim, uint32_t group, double t) {
 }
 
 /// Whether no contact ends over [a, b] of the trial.
-static bool holds_throughout(EngExit* e, double a, double b) {
-  EngSim* sim = e->sim;
+static bool holds_throughout(NumExit* e, double a, double b) {
+  EngSim* sim = e->user;
   EngContactWork* w = sim->contact.work;
   for (uint32_t i = 0; i < sim->core.contact.count; i++)
     if (e->blind || !(beyond_guard(sim, i, a, b, NULL) < 0.0)) return false;
@@ -693,7 +686,6 @@ static bool holds_throughout(EngExit* e, double a, double b) {
   num_dense_eval(sim->stepper, middle, sim->probe.x);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     if (!eng_contact_direction(sim, i, middle, sim->probe.x)) return false;
-    w->rows[i].idle = eng_gap_acceleration(sim, w->rows[i].index, middle, sim->probe.x, NULL);
   }
   for (uint32_t group = 0; group < w->group_count; group++) {
     if (!group_pushes(sim, group, middle)) return false;
@@ -701,8 +693,8 @@ static bool holds_throughout(EngExit* e, double a, double b) {
   return true;
 }
 
-static SltStatus look_at_reactions(EngExit* e, double t, bool* above) {
-  double end = end_function(e->sim, t);
+static SltStatus look_at_reactions(NumExit* e, double t, bool* above) {
+  double end = end_function(e->user, t);
   *above = false;
   e->coefficient = -end;
   if (end >= 0.0) e->surface = 0;
@@ -720,14 +712,14 @@ double eng_contact_begin(EngSim* sim, double t, const double* x) {
 
 SltStatus eng_contact_exit(EngSim* sim, double t_from, double* exit) {
   SLT_TRY(check_jumps(sim, t_from));
-  EngExit search = {.sim = sim,
+  NumExit search = {.user = sim,
                     .look = look_at_reactions,
                     .prove = holds_throughout,
                     .alone = true,
                     .blind = sim->core.slide.count || sim->core.mode->implicit};
   num_dense_eval(sim->stepper, t_from, sim->probe.x);
   eng_contact_begin(sim, t_from, sim->probe.x);
-  eng_exit_search(&search, t_from, sim->stepper->trial.t);
+  num_exit_search(&search, t_from, sim->stepper->trial.t);
   if (search.undecided && !isfinite(search.t)) sim->core.counts.undecided++;
   if (isfinite(search.t)) end_function(sim, search.t);  // which ones end there
   *exit = search.t;

@@ -40,7 +40,8 @@ typedef struct EngContact {
 typedef struct EngContacts {
   uint32_t count;           // the first ones of sim->contact.closed
   bool active;              // their reactions act: not while an instant is carried out
-  bool lifts;               // the segment ends because one of them does
+  bool lifts;               // the segment ends because one of them does...
+  double lifts_at;          // ... at this time of the present trial; INFINITY: none does
   double stiffness;         // rate at which gaps are drawn to zero, 1/time
   double slope;             // of the first crossing that was followed
   uint32_t followed, mode;  // 1 + the transition `at_firing` is about; id of the mode it led to
@@ -53,6 +54,7 @@ typedef struct EngAccumulation {
   double first, last;
   double interval, ratio;  // the last ones
   double fastest;          // speed of its impacts so far
+  bool ends, impact;       // it does in this instant, and it is an impact
 } EngAccumulation;
 
 /// Contacts of a run, closed or not.
@@ -62,11 +64,10 @@ typedef struct EngContactRoom {
   double* direction;               // how reactions act: see EngContact
   struct EngContactWork* work;     // NULL as long as none is closed
   EngAccumulation* accumulations;  // per transition
-  double* at_firing;         // per state: its value at the last firing of core.contact.followed
-  uint32_t accumulating;     // transition whose firings do in this instant; MODEL_NONE...
-  bool accumulating_impact;  // ... and whether it is an impact
-  double accuracy;  // of arcs that somebody else integrates, relative to their height; else 0
-  bool holds;       // a contact was closed when the present instant began, and stays so
+  double* at_firing;  // per state: its value at the last firing of core.contact.followed
+  bool accumulating;  // firings of a transition do in this instant
+  double accuracy;    // of arcs that somebody else integrates, relative to their height; else 0
+  bool holds;         // a contact was closed when the present instant began, and stays so
 } EngContactRoom;
 
 typedef enum EngZenoVerdict {
@@ -139,6 +140,8 @@ uint32_t eng_impact_gap(EngSim* sim, uint32_t transition);
 /// Close the contact of a transition at the end of this instant, if the state allows it. False: it
 /// is no impact.
 bool eng_contact_propose(EngSim* sim, uint32_t transition, EngContactState state);
+/// Whether rounding hides the next flight in a sequence of impacts.
+bool eng_flights_are_lost(EngSim* sim, uint32_t transition);
 /// Contacts at the end of an instant: which are closed from now on, by complementarity. `changed`:
 /// one has closed or opened.
 SltStatus eng_contact_settle(EngSim* sim, bool* changed);

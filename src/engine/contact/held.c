@@ -31,7 +31,7 @@ static double wobble(uint32_t direction, uint32_t state) {
 /// Derivatives of all relations and of their rates when the states move along dx, time going on.
 static void derive(EngSim* sim, const double* dx, double* g, double* rate) {
   const ModelMode* mode = sim->core.mode;
-  ModelInterval now = {sim->core.t, sim->core.t};
+  ModelDual now = model_time(sim->core.t, sim->core.t);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->proof.x_dual[i] = (ModelDual){{sim->x[i], sim->x[i]}, {dx[i], dx[i]}};
   }

@@ -159,7 +159,6 @@ static bool first_direction(EngSim* sim, uint32_t contact, double speed) {
   double t = sim->core.t;
   double largest = 0.0;
   double total = 0.0;
-  double idle = eng_gap_acceleration(sim, row->index, t, sim->x, NULL);
   for (uint32_t turn = 0; turn < 2 && largest == 0.0; turn++) {
     for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
       const Entry* entry = &w->entries[e];
@@ -169,7 +168,7 @@ static bool first_direction(EngSim* sim, uint32_t contact, double speed) {
       w->dx[entry->state] = 1.0;
       // the gap itself is no speed
       bool moves = eng_gap_slope(sim, row->index, t, sim->x, w->dx) != 0.0;
-      double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) - idle;
+      double effect = eng_gap_effect(sim, row->index, t, sim->x, w->dx);
       w->dx[entry->state] = 0.0;
       if (moves || effect == 0.0 || !isfinite(effect)) continue;
       *r = turn == 0 ? sim->env[env] - sim->values.before[env] : largest == 0.0;
@@ -361,6 +360,14 @@ static bool flight_is_rounding(EngSim* sim, uint32_t index, uint32_t transition,
   double rounding = fmax(misplaced, share * highest);
   return height <= rounding ||
          2.0 * leaves <= falls * FLIGHT_TIMES * eng_time_resolution(sim->core.t);
+}
+
+bool eng_flights_are_lost(EngSim* sim, uint32_t transition) {
+  const EngAccumulation* times = &sim->contact.accumulations[transition];
+  uint32_t gap = eng_impact_gap(sim, transition);
+  double leaves = -sim->detect.gdot[gap];
+  double falls = 2.0 * leaves / (times->ratio * times->interval);
+  return flight_is_rounding(sim, gap, transition, leaves, falls);
 }
 
 /// Whether a contact cannot be closed after this instant.

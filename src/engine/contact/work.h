@@ -28,14 +28,14 @@ typedef struct Row {
   uint32_t entry_begin, entry_end;      // speeds that its direction has
   uint32_t reading_begin, reading_end;  // what its resets read
   bool reads_computed;
-  bool jumps;         // its resets may
-  uint32_t group;     // coupled contacts have the same
-  bool carries;       // its reaction is solved for; otherwise it is 0
-  double g, gdot;     // of its gap
-  double idle, flow;  // its acceleration: by time alone, along the flow
-  double lambda;      // its reaction...
-  double falls;       // ... and how fast the gap would close without it
-  double opens;       // acceleration with which the gap opens
+  bool jumps;      // its resets may
+  uint32_t group;  // coupled contacts have the same
+  bool carries;    // its reaction is solved for; otherwise it is 0
+  double g, gdot;  // of its gap
+  double flow;     // its acceleration along the flow
+  double lambda;   // its reaction...
+  double falls;    // ... and how fast the gap would close without it
+  double opens;    // acceleration with which the gap opens
 } Row;
 
 /// What the model computes from rates, which reactions change.
@@ -86,9 +86,11 @@ void eng_contact_spread(EngContactWork* w, const Row* row, bool back);
 /// Add the reactions that hold all gaps to the flow f at (t, x), with the stiffness drawing them to
 /// zero.
 SltStatus eng_contact_push(EngSim* sim, double t, const double* x, double stiffness, double* f);
-/// Derivative of a gap's rate when the states move along dx, and of the gap itself.
+/// Derivative of a gap's rate when the states move along dx and time passes.
 double eng_gap_acceleration(EngSim* sim, uint32_t index, double t, const double* x,
                             const double* dx);
+/// What a change of the states along dx does to the rate of a gap, and to the gap itself.
+double eng_gap_effect(EngSim* sim, uint32_t index, double t, const double* x, const double* dx);
 double eng_gap_slope(EngSim* sim, uint32_t index, double t, const double* x, const double* dx);
 /// Effect of reactions on the gaps of a group: n x n, by rows.
 void eng_contact_matrix(EngSim* sim, uint32_t group, double t, const double* x, double* a);

@@ -414,7 +414,8 @@ SltStatus eng_dae_complement(EngSim* sim, bool* found) {
     uint32_t record = eng_trace_flow(sim, a, s.states[a], to, 0);
     events_enter_state(sim, a, to);
     const ModelState* entered = &sim->model->automata[a].states[to];
-    SLT_TRY(events_queue_group(sim, entered->action_begin, entered->action_count, record));
+    EngGroup group = {entered->action_begin, entered->action_count, a, record};
+    SLT_TRY(events_queue_group(sim, group));
   }
   SLT_TRY(events_assign(sim));
   eng_atoms_update(sim);

@@ -61,6 +61,7 @@ typedef struct Jump {
   double distance;  // behind the last step
   double largest;   // distance so far: equations that repeat each other agree beside it
   bool* yields;     // forces that leave the load to others
+  bool* stays;      // alone in an equation of motion: positions do not jump where speeds do
   uint32_t* pivot;
   uint32_t* column_quantity;
   NumSquare* square;     // factors of a large system
@@ -77,6 +78,16 @@ static void find_tops(Jump* s) {
     s->tops[s->top_count] =
         (ModelEntry){.row = im->rows[entry->row].equation, .column = column, .reg = s->top_count};
     s->coefficient[s->top_count++] = s->out[entry->reg];
+  }
+}
+
+static void find_what_stays(Jump* s) {
+  for (uint32_t i = 0; i < s->top_count; i++) {
+    uint32_t row = s->tops[i].row;  // rows ascend
+    bool alone = (i == 0 || s->tops[i - 1].row != row) &&
+                 (i + 1 == s->top_count || s->tops[i + 1].row != row);
+    alone &= s->hidden_row[row] == MODEL_NONE && s->coefficient[i] != 0.0;
+    s->stays[s->tops[i].column] |= alone;
   }
 }
 
@@ -107,6 +118,7 @@ static Jump jump_begin(EngSim* sim) {
   s.work = dae_take(&at, s.e);
   s.pivot = (uint32_t*)dae_take(&at, s.e);
   s.yields = (bool*)dae_take(&at, s.e);
+  s.stays = s.yields + s.e;
   s.column_quantity = (uint32_t*)dae_take(&at, s.e);
   s.hidden_row = (uint32_t*)dae_take(&at, s.e);
   uint32_t column = 0;
@@ -115,6 +127,7 @@ static Jump jump_begin(EngSim* sim) {
   for (uint32_t k = 0; k < s.e; k++) {
     const ModelQuantity* top = &im->quantities[s.column_quantity[k]];
     s.yields[k] = top->order == 0 && sim->model->vars[top->var].yields;
+    s.stays[k] = false;
     s.hidden_row[k] = MODEL_NONE;
     s.total[k] = s.struck[k] = 0.0;
   }
@@ -125,6 +138,7 @@ static Jump jump_begin(EngSim* sim) {
   memcpy(s.before, s.value, im->quantity_count * sizeof *s.value);
   dae_run_system(sim, im, s.value, s.out);
   find_tops(&s);
+  find_what_stays(&s);
   return s;
 }
 
@@ -154,7 +168,7 @@ static void find_scales(EngSim* sim, Jump* s) {
   for (uint32_t i = 0; i < s->top_count; i++) {
     const ModelEntry* entry = &s->tops[i];
     uint32_t hidden = s->hidden_row[entry->row];
-    if (hidden == MODEL_NONE || s->coefficient[i] == 0.0) continue;
+    if (hidden == MODEL_NONE || s->coefficient[i] == 0.0 || s->stays[entry->column]) continue;
     double size = fabs(s->out[hidden] / s->coefficient[i]);
     if (size >= DBL_MIN && size <= DBL_MAX)
       s->scale[entry->column] = fmax(s->scale[entry->column], size);
@@ -372,7 +386,7 @@ static bool solve_step(Jump* s, const double* beside) {
                               s->delta) != MODEL_RANK_NONE;
   }
   for (uint32_t k = 0; k < s->e; k++)
-    s->delta[k] *= s->balance[k];
+    s->delta[k] = s->stays[k] ? 0.0 : s->delta[k] * s->balance[k];
   return solved;
 }
 

@@ -273,7 +273,7 @@ static ModelPiece known_piece(const EngSim* sim, const ModelDelay* model, double
   ModelPiece piece = {.t0 = from, .t1 = to, .c = {sim->env[env]}};
   uint32_t state = eng_state_place(sim, env);
   if (state == MODEL_NONE) return piece;
-  piece.degree = s->method->dense_degree;
+  piece.degree = s->trial.degree;
   num_dense_bernstein(s, state, piece.c);
   double a = from > s->trial.t0 ? num_dense_theta(s, from) : 0.0;
   double b = to < s->trial.t ? num_dense_theta(s, to) : 1.0;
@@ -580,7 +580,7 @@ bool eng_history_break_slow(EngSim* sim, double t, bool* jumped) {
     if (jumps) eng_trace_arrival(sim, i);
     *jumped |= jumps;
   }
-  if (any) eng_history_pass(sim, t);
+  if (any) eng_history_pass_slow(sim, t);
   return any;
 }
 

@@ -111,6 +111,12 @@ static void note_move(void* user, uint32_t state) {
 static bool moves(EngSim* sim, uint32_t index, double t) {
   Moves m = {sim, t, false};
   if (sim->values.dense_t != t) sim->values.dense_t = (double)NAN;
+  uint64_t states = sim->core.mode->atom_states ? sim->core.mode->atom_states[index] : 0;
+  uint32_t state = 0;
+  for (uint64_t rest = states; rest && !m.any; rest >>= 1, state++) {
+    if (rest & 1) note_move(&m, state);
+  }
+  if (states) return m.any;
   if (model_mode_reads(sim->core.mode, index, note_move, &m)) return m.any;
   eng_states_at(sim, t);
   return false;

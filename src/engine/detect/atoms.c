@@ -99,6 +99,37 @@ static uint32_t followed_relation(const Model* model, uint32_t automaton) {
   return (shape->table & 3) == 1 ? 2 * atom : MODEL_NONE;
 }
 
+static void note_effect(EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t k = 0; guard && k < guard->atom_count; k++) {
+    sim->atoms[guard->atoms[k]].acts = true;
+  }
+}
+
+/// Whether events of an automaton have an effect: else they are recorded, no more.
+static bool has_effect(const Model* model, const ModelAutomaton* a) {
+  bool acts = a->kind == MODEL_AUTOMATON_SWITCH || a->has_bodies || a->entry_env != MODEL_NONE;
+  for (uint32_t s = 0; s < a->state_count && !acts; s++) {
+    const ModelState* state = &a->states[s];
+    acts = state->invariant || state->action_count > 0 || state->test_env != MODEL_NONE ||
+           state->written->stops;
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      acts |= model->transitions[state->outgoing[i]].action_count > 0;
+    }
+  }
+  return acts;
+}
+
+static void note_effects(EngSim* sim, const ModelAutomaton* a) {
+  if (!has_effect(sim->model, a)) return;
+  note_effect(sim, a->condition);
+  for (uint32_t s = 0; s < a->state_count; s++) {
+    note_effect(sim, a->states[s].invariant);
+    for (uint32_t i = 0; i < a->states[s].outgoing_count; i++) {
+      note_effect(sim, &sim->model->transitions[a->states[s].outgoing[i]].guard);
+    }
+  }
+}
+
 void eng_atoms_init(EngSim* sim) {
   const Model* model = sim->model;
   find_gates(sim);
@@ -119,11 +150,14 @@ void eng_atoms_init(EngSim* sim) {
     }
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
+    note_effects(sim, &model->automata[a]);
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       const ModelGuard* condition = model->automata[a].condition;
       eng_atoms_separate(sim, condition, condition->atom_count > 1);
     }
-    sim->sliding.value.follows[a] = followed_relation(model, a);
+    uint32_t follows = followed_relation(model, a);
+    sim->sliding.value.follows[a] = follows;
+    sim->detect.has_kinks |= follows != MODEL_NONE && model->atoms[follows / 2].kink;
   }
   for (uint32_t i = 0; i < model->transition_count; i++) {
     const ModelTransition* t = &model->transitions[i];
@@ -617,14 +651,11 @@ bool eng_atoms_leave(EngSim* sim) {
     if (!leaves_boundary(sim, i)) continue;
     const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[i]];
     bool certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
-    sim->detect.crossings[sim->detect.crossing_count++] =
-        eng_crossing(i, t, t, t, atom->gdot, !atom->truth, certified);
+    EngCrossing* crossing = &sim->detect.crossings[sim->detect.crossing_count++];
+    *crossing = eng_crossing(i, t, t, t, atom->gdot, !atom->truth, certified);
+    sim->env[atom->env] = eng_crossing_shows(atom, crossing);
   }
   if (sim->detect.crossing_count == 0) return false;
-  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    EngAtom* atom = &sim->atoms[sim->core.mode->atoms[sim->detect.crossings[i].index]];
-    sim->env[atom->env] = eng_crossing_shows(atom, &sim->detect.crossings[i]);
-  }
   bool fires = eng_anything_enabled(sim);
   // what fires nothing is latched silently, like any other crossing
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
@@ -712,8 +743,11 @@ void eng_atoms_begin_instant(EngSim* sim) {
     eng_atom_begin_instant(sim, i);
   for (uint32_t place = 0; sim->active.reduced && place < atoms.count; place++)
     eng_atom_begin_instant(sim, mode->atoms[atoms.at[place]]);
-  if (sim->active.reduced || !sim->detect.g_stands) evaluate_instant(sim);
-  sim->detect.g_stands = false;
+  // the search for the crossing has been here; along surfaces it looks at few
+  bool known = !sim->detect.has_pre && !sim->instant.was_sliding &&
+               sim->detect.g_epoch == sim->values.epoch &&
+               sim->detect.gdot_epoch == sim->values.epoch;
+  if (sim->active.reduced || !known) evaluate_instant(sim);
   sim->core.leaves = false;
   sim->instant.changes_start = sim->core.changes;
   sim->instant.impulses = 0;
@@ -843,18 +877,11 @@ bool eng_atoms_mesh(EngSim* sim) {
   eng_local_forget_far(sim);
   eng_pruned_forget(sim);
   EngList followed = eng_followed(sim);
-  bool known =
-      sim->detect.end_known && sim->core.t == sim->stepper->trial.t && sim->core.slide.count;
-  if (known) {
-    // the search for events has been here
-    for (uint32_t place = 0; place < followed.count; place++) {
-      sim->detect.g[followed.at[place]] = sim->detect.end_g[followed.at[place]];
-      sim->detect.gdot[followed.at[place]] = sim->detect.end_gdot[followed.at[place]];
-    }
-    sim->core.counts.guard_evaluations++;
-  } else {
-    eng_evaluate_g(sim, sim->core.t, true);
-  }
+  // the search for events may have been here
+  bool here =
+      sim->detect.g_epoch == sim->values.epoch && sim->detect.gdot_epoch == sim->values.epoch;
+  if (!here) eng_evaluate_followed(sim, sim->core.t, true);
+  sim->detect.g_epoch = sim->detect.gdot_epoch = sim->values.epoch;
   fit_windows(sim);
   bool changed = false;
   // what is slid along stays where it is

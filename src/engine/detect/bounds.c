@@ -78,17 +78,17 @@ ModelInterval eng_rounded_time(const EngSim* sim) {
 }
 
 ModelDual eng_enclose_output(EngSim* sim, const ModelProgram* program, ModelDual* regs,
-                             ModelInterval t, ModelStateDualFn* state, const void* user,
+                             ModelDual time, ModelStateDualFn* state, const void* user,
                              uint32_t output) {
   const ModelContext* context = eng_context(sim);
   ModelDual found;
-  if (model_program_enclose_output(program, context, regs, t, state, user, output, &found)) {
+  if (model_program_enclose_output(program, context, regs, time, state, user, output, &found)) {
     return found;
   }
   for (uint32_t i = 0; i < program->state_count; i++) {
     sim->proof.x_dual[i] = state(user, i);
   }
-  model_program_enclose(program, context, regs, t, sim->proof.x_dual, sim->proof.g_dual);
+  model_program_enclose(program, context, regs, time, sim->proof.x_dual, sim->proof.g_dual);
   return sim->proof.g_dual[output];
 }
 
@@ -107,14 +107,15 @@ static ModelDual along_state(const void* user, uint32_t state) {
 ModelDual eng_enclose_along(EngSim* sim, uint32_t index, double t, const double* x,
                             uint32_t state) {
   Direction direction = {x, state};
-  return eng_enclose_output(sim, &sim->core.mode->g_flow, sim->programs.dual, (ModelInterval){t, t},
+  return eng_enclose_output(sim, &sim->core.mode->g_flow, sim->programs.dual, model_time(t, t),
                             along_state, &direction, index);
 }
 
 /// g and its slope over the states as `dual` gives them; time is off by its rounding.
 static ModelDual enclose_g(EngSim* sim, uint32_t index, ModelStateDualFn* dual, Box box) {
-  return eng_enclose_output(sim, &sim->core.mode->g_flow, sim->programs.dual, eng_rounded_time(sim),
-                            dual, &box, index);
+  ModelInterval t = eng_rounded_time(sim);
+  return eng_enclose_output(sim, &sim->core.mode->g_flow, sim->programs.dual,
+                            model_time(t.lo, t.hi), dual, &box, index);
 }
 
 /// g and its slope along the flow over the box.

@@ -147,7 +147,7 @@ static const EngForm* form_of(EngSim* sim, const ModelComposed* composed) {
     ModelMotion motion = {.t0 = s->trial.t0,
                           .t1 = s->trial.t,
                           .control = sim->proof.control_x,
-                          .degree = s->method->dense_degree,
+                          .degree = s->trial.degree,
                           .ulps = BERNSTEIN_ULPS};
     const ModelPolynomial* polynomial = &sim->core.mode->forms->polynomials[composed->polynomial];
     kept->good = model_form_along(polynomial, &motion, sim->programs.g_flow, &kept->form);
@@ -200,13 +200,10 @@ static void take_form(Certifier* cert) {
   cert->noise = larger(cert->margin, kept->form.error * level->steepest);
 }
 
-/// A part of the trial that is looked at.
-typedef EngTrialPart TrialPart;
-
 /// A polynomial and its slope over a part of the trial, from its Bernstein form.
-static ModelDual enclose_bernstein(double* b, const TrialPart* part) {
+static ModelDual enclose_bernstein(double* b, const EngTrialPart* part) {
   const NumStepper* s = part->sim->stepper;
-  uint32_t degree = s->method->dense_degree;
+  uint32_t degree = s->trial.degree;
   double largest = 0.0;
   for (uint32_t j = 0; j <= degree; j++) {
     largest = larger(largest, fabs(b[j]));
@@ -223,38 +220,38 @@ static ModelDual enclose_bernstein(double* b, const TrialPart* part) {
 
 /// A state and its slope over a part of the trial; control points are in place.
 static ModelDual enclose_state(const void* user, uint32_t i) {
-  const TrialPart* part = user;
+  const EngTrialPart* part = user;
   double b[COEFFICIENTS] = {0.0};
   copy(b, part->sim->proof.control_x + (size_t)i * MODEL_LANES,
-       part->sim->stepper->method->dense_degree + 1);
+       part->sim->stepper->trial.degree + 1);
   return enclose_bernstein(b, part);
 }
 
 ModelDual eng_enclose_dense(const void* user, uint32_t state) {
-  const TrialPart* part = user;
+  const EngTrialPart* part = user;
   double b[COEFFICIENTS] = {0.0};
   num_dense_bernstein(part->sim->stepper, state, b);
   return enclose_bernstein(b, part);
 }
 
 ModelDual eng_enclose_state(const EngSim* sim, uint32_t state, double l, double r) {
-  TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
+  EngTrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
   return enclose_state(&part, state);
 }
 
 void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out) {
   const ModelContext* context = eng_context(sim);
-  TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
+  EngTrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
   for (uint32_t i = 0; i < sim->stepper->n; i++) {
     sim->proof.x_dual[i] = enclose_state(&part, i);
   }
-  model_program_enclose(&sim->core.mode->g_flow, context, sim->programs.dual, (ModelInterval){l, r},
+  model_program_enclose(&sim->core.mode->g_flow, context, sim->programs.dual, model_time(l, r),
                         sim->proof.x_dual, out);
 }
 
 ModelDual eng_enclose_atom(EngSim* sim, uint32_t index, double l, double r) {
-  TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
-  return eng_enclose_output(sim, &sim->core.mode->g_flow, sim->programs.dual, (ModelInterval){l, r},
+  EngTrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
+  return eng_enclose_output(sim, &sim->core.mode->g_flow, sim->programs.dual, model_time(l, r),
                             enclose_state, &part, index);
 }
 
@@ -526,9 +523,7 @@ static CertVerdict judge_whole(Certifier* cert, const CertPiece* p) {
 
 /// Look at phi of the tape within the bracket, which ends there; whether that is beyond.
 static bool narrow(const Certifier* cert, CertPiece* p, double t, double* phi) {
-  double g = 0.0;
-  eng_follower_value(cert->f, t, &g, NULL);
-  *phi = cert->f->sign * g;
+  *phi = phi_at(cert, t);
   bool beyond = eng_follower_beyond(cert->f, *phi - threshold(cert));
   *(beyond ? &p->r : &p->l) = t;
   *(beyond ? &p->phi_r : &p->phi_l) = *phi;
@@ -690,7 +685,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
                     .coefficients = control != NULL,
                     .fuzz = margin,
                     .margin = margin,
-                    .degree = f->sim->stepper->method->dense_degree,
+                    .degree = f->sim->stepper->trial.degree,
                     .falls = true};
   bool waits = eng_follower_waits(f);
   if (waits) {

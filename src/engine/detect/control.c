@@ -42,14 +42,14 @@ static void compute_margins(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->core.margins.t;
-  ModelInterval time = {t - t_pad, t + t_pad};
+  ModelDual time = model_time(t - t_pad, t + t_pad);
   if (sim->pruning.has_bounds) {
     for (uint32_t i = 0; i < mode->state_count; i++) {
       double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->proof.margin_x[i];
       sim->pruning.x_lo[i] = sim->x[i] - pad;
       sim->pruning.x_hi[i] = sim->x[i] + pad;
     }
-    model_program_bound(&mode->g_flow, context, sim->programs.g_flow, time, sim->pruning.x_lo,
+    model_program_bound(&mode->g_flow, context, sim->programs.g_flow, time.v, sim->pruning.x_lo,
                         sim->pruning.x_hi, sim->pruning.room, take_margins, sim);
     return;
   }
@@ -77,8 +77,7 @@ static bool compute_margin(EngSim* sim, uint32_t i, double t) {
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->core.margins.t;
   ModelDual g;
   if (!model_program_enclose_output(&mode->g_flow, eng_context(sim), sim->programs.dual,
-                                    (ModelInterval){t - t_pad, t + t_pad}, padded_state, sim, i,
-                                    &g)) {
+                                    model_time(t - t_pad, t + t_pad), padded_state, sim, i, &g)) {
     return false;
   }
   set_margin(sim, i, g.v.hi - g.v.lo);
@@ -159,7 +158,6 @@ void eng_control_jumps(EngSim* sim) {
 void eng_control_margin_slow(EngSim* sim) {
   EngCore* core = &sim->core;
   const ModelMode* mode = core->mode;
-  if (!core->margins.stale) return;
   core->margins.stale = false;
   double ordinary = (double)NAN;
   bool changed = outgrows(&core->margins.t, core->t);
@@ -188,7 +186,7 @@ static inline double control_size(const EngSim* sim, uint32_t state) {
   double a = larger(fabs(lanes[0]), fabs(lanes[1]));
   double b = larger(fabs(lanes[2]), fabs(lanes[3]));
   double size = larger(larger(a, b), fabs(lanes[4]));
-  for (uint32_t j = 5; j <= sim->stepper->method->dense_degree; j++) {
+  for (uint32_t j = 5; j <= sim->stepper->trial.degree; j++) {
     size = larger(fabs(lanes[j]), size);
   }
   return size;
@@ -255,16 +253,8 @@ static ModelDual rounded_state(const void* user, uint32_t state) {
   return (ModelDual){{x - pad, x + pad}, {0.0, 0.0}};
 }
 
-static inline double control_time(const NumStepper* s, uint32_t lane) {
-  uint32_t degree = s->method->dense_degree;
-  uint32_t k = lane < degree ? lane : degree;
-  // the same quotient, without a division where that is exact
-  double share = degree == 4 ? 0.25 * (double)k : (double)k / (double)degree;
-  return s->trial.t0 + s->trial.h * share;
-}
-
 static inline double* control_lanes(EngSim* sim, uint32_t state) {
-  uint32_t degree = sim->stepper->method->dense_degree;
+  uint32_t degree = sim->stepper->trial.degree;
   double* lanes = sim->proof.control_x + (size_t)state * MODEL_LANES;
   num_dense_bernstein(sim->stepper, state, lanes);
   double last = lanes[degree];
@@ -285,17 +275,13 @@ void eng_control_state(EngSim* sim, uint32_t state) {
   }
 }
 
+static void control_register(void* user, uint32_t reg) {
+  EngSim* sim = user;
+  if (reg >= 1 && reg <= sim->core.mode->g_flow.state_count) control_lanes(sim, reg - 1);
+}
+
 void eng_control_states_of(EngSim* sim, uint32_t index) {
-  const ModelProgram* program = &sim->core.mode->g_flow;
-  const ModelSlices* slices = program->slices;
-  uint32_t output = program->outputs[index];
-  if (output >= 1 && output <= program->state_count) control_lanes(sim, output - 1);
-  for (uint32_t i = slices->begin[index]; i < slices->begin[index + 1]; i++) {
-    const ModelInstr* pc = &program->code[slices->instrs[i]];
-    uint32_t operands = model_op_operands(pc->op);
-    if (operands > 0 && pc->a >= 1 && pc->a <= program->state_count) control_lanes(sim, pc->a - 1);
-    if (operands > 1 && pc->b >= 1 && pc->b <= program->state_count) control_lanes(sim, pc->b - 1);
-  }
+  model_program_visit_reads(&sim->core.mode->g_flow, index, control_register, sim);
 }
 
 void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
@@ -310,7 +296,7 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
   const ModelContext* context = eng_context(sim);
   ModelDual g = {0};
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * fabs(s->trial.t);
-  ModelInterval end = {s->trial.t - t_pad, s->trial.t + t_pad};
+  ModelDual end = model_time(s->trial.t - t_pad, s->trial.t + t_pad);
   if (model_program_enclose_output(&mode->g_flow, context, sim->programs.dual, end, rounded_state,
                                    sim, index, &g)) {
     double width = g.v.hi - g.v.lo;
@@ -329,7 +315,7 @@ void eng_control_values(EngSim* sim, uint32_t index, double t_from) {
     sim->proof.g_whole[index] = eng_enclose_atom(sim, index, t_from, s->trial.t);
     return;
   }
-  uint32_t degree = s->method->dense_degree;
+  uint32_t degree = s->trial.degree;
   double* control = sim->proof.control_g + (size_t)index * MODEL_LANES;
   for (uint32_t j = 0; j < MODEL_LANES; j++) {
     if (j > degree) {
@@ -337,7 +323,8 @@ void eng_control_values(EngSim* sim, uint32_t index, double t_from) {
       continue;
     }
     ControlPoint point = {sim, j};
-    eng_output(sim, ENG_SINGLE_G, control_time(s, j), control_state, &point, index, &control[j]);
+    double t = s->trial.t0 + s->trial.h * ((double)j / (double)degree);
+    eng_output(sim, ENG_SINGLE_G, t, control_state, &point, index, &control[j]);
   }
 }
 
@@ -346,7 +333,6 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
   const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
   const ModelContext* context = eng_context(sim);
-  uint32_t degree = s->method->dense_degree;
   eng_control_margin(sim);
   bool fit = time_fits(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -362,18 +348,11 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
   }
   if (!affine) return;
   double t[MODEL_LANES];
-  if (degree == 4) {
-    // as control_time() has them
-    for (uint32_t j = 0; j < 4; j++) {
-      t[j] = s->trial.t0 + s->trial.h * (0.25 * (double)j);
-    }
-    for (uint32_t j = 4; j < MODEL_LANES; j++) {
-      t[j] = s->trial.t0 + s->trial.h;
-    }
-  } else {
-    for (uint32_t j = 0; j < MODEL_LANES; j++) {
-      t[j] = control_time(s, j);
-    }
+  for (uint32_t j = 0; j < MODEL_LANES; j++) {
+    t[j] = s->trial.t0 + s->trial.h;
+  }
+  for (uint32_t j = 0, n = s->trial.degree; j < n; j++) {
+    t[j] = s->trial.t0 + s->trial.h * ((double)j / (double)n);
   }
   model_program_run_block(&mode->g_flow, context, sim->programs.lanes, t, sim->proof.control_x,
                           MODEL_LANES, sim->proof.control_g);

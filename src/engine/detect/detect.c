@@ -23,10 +23,6 @@ double eng_time_resolution(double t) {
   return TIME_ULPS * DBL_EPSILON * fabs(t);
 }
 
-static bool extrapolates_all(const EngSim* sim) {
-  return sim->options.detection == SLT_DETECTION_EXTRAPOLATION;
-}
-
 /// A unilateral event happens at the mesh point that enters its zone from below. The other types
 /// that detect early wait for the crossing itself; one that lingers in the zone for a whole step is
 /// taken to have arrived.
@@ -36,7 +32,8 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   if (type == MODEL_ATOM_BILATERAL || f->sim->options.detection == SLT_DETECTION_INTERPOLATION) {
     return false;
   }
-  bool waits_at_mesh = type == MODEL_ATOM_UNILATERAL || extrapolates_all(f->sim);
+  bool waits_at_mesh =
+      type == MODEL_ATOM_UNILATERAL || f->sim->options.detection == SLT_DETECTION_EXTRAPOLATION;
   if (!waits_at_mesh && (f->model->bipolar || !f->atom->in_zone)) return false;
   bool inside = f->model->relation == MODEL_REL_GT ? p->gb > -f->atom->eps : p->gb >= -f->atom->eps;
   // on its way to the boundary, not just leaving it
@@ -106,7 +103,7 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   }
   if (arrives(f, piece, out)) return true;
   if (sim->options.detection == SLT_DETECTION_INTERPOLATION) return eng_follow_ends(f, piece, out);
-  if (extrapolates_all(sim)) return eng_follow_mesh(f, piece, out);
+  if (sim->options.detection == SLT_DETECTION_EXTRAPOLATION) return eng_follow_mesh(f, piece, out);
   return eng_follow(f, piece, out);
 }
 
@@ -220,25 +217,41 @@ static bool first_crossing(EngFollower* f, const EngPiece* piece, EngCrossing* o
   return false;
 }
 
-bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
+/// Whether the coefficients of an indicator tell that it keeps its side over the whole trial:
+/// beyond rounding, and beyond what counts as reaching the boundary. What is latched stays then.
+static bool keeps_side(const EngSim* sim, uint32_t index) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  bool proves = sim->options.detection == SLT_DETECTION_CERTIFIED &&
+                sim->core.mode->atom_class[index] != MODEL_CLASS_OTHER;
+  bool plain = !isfinite(atom->t_linear) && !atom->undecided && !atom->kind.asymptotic;
+  // at its last crossing it waits for something else
+  bool settled = atom->armed || (atom->truth && !atom->bipolar);
+  if (!proves || !plain || !settled) return false;
+  // at a time event rounding may take it along
+  if (eng_queue_next(sim) <= sim->stepper->trial.t) return false;
+  const double* c = sim->proof.control_g + (size_t)index * MODEL_LANES;
+  double sign = atom->truth ? -1.0 : 1.0;
+  double limit = -atom->eps - sim->proof.margin[index];
+  bool keeps = true;
+  for (uint32_t j = sim->stepper->trial.degree + 1; keeps && j-- > 0;) {
+    keeps = sign * c[j] < limit;
+  }
+  return keeps;
+}
+
+void eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  if (!is_open(sim, index) || !eng_is_followed(sim, index)) return false;
+  if (!is_open(sim, index) || !eng_is_followed(sim, index)) return;
+  atom->end_truth = atom->truth;
+  atom->end_armed = atom->armed;
+  atom->end_known = keeps_side(sim, index);
+  if (atom->end_known) return;
   EngFollower f = follower_of(sim, index);
   EngPiece piece = {t_from,     sim->stepper->trial.t,      atom->g, sim->detect.end_g[index],
                     atom->gdot, sim->detect.end_gdot[index]};
   // every atom has one at most: there is room
   atom->crosses = first_crossing(&f, &piece, &sim->detect.crossings[sim->detect.crossing_count]);
   if (atom->crosses) sim->detect.crossing_count++;
-  return atom->crosses;
-}
-
-/// Add the first crossings behind t_from of atoms of which nothing is known yet to those that are
-/// known.
-static void collect(EngSim* sim, double t_from) {
-  EngList followed = eng_followed(sim);
-  for (uint32_t place = 0; place < followed.count; place++) {
-    eng_collect_atom(sim, followed.at[place], t_from);
-  }
 }
 
 bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* out) {
@@ -289,7 +302,7 @@ static double keep_first(EngSim* sim, double first) {
 /// Truths as an instant at time t would see them; env and g hold the values there.
 static void preview_truths(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  if (sim->detect.g_t != t) eng_evaluate_followed(sim, t, false);
+  if (sim->detect.g_epoch != sim->values.epoch) eng_evaluate_followed(sim, t, false);
   EngList followed = eng_followed(sim);
   for (uint32_t place = 0; place < followed.count; place++) {
     uint32_t i = followed.at[place];
@@ -342,7 +355,6 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
   const ModelMode* mode = sim->core.mode;
   eng_evaluate_gdot(sim, t);
   latch_silently(sim, found);
-  sim->detect.end_known = false;
   EngList followed = eng_followed(sim);
   for (uint32_t place = 0; place < followed.count; place++) {
     uint32_t i = followed.at[place];
@@ -420,9 +432,9 @@ static void find_ends(EngSim* sim) {
   double t_end = sim->stepper->trial.t;
   eng_local_show_far(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
   eng_pruned_show(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
-  num_dense_eval(sim->stepper, t_end, sim->x);
+  eng_states_at_end(sim);
   eng_evaluate_followed(sim, t_end, true);
-  sim->detect.end_known = true;
+  sim->detect.g_epoch = sim->detect.gdot_epoch = sim->values.epoch;
   sim->core.pruned.ends_marked = true;
   EngList followed = eng_followed(sim);
   for (uint32_t place = 0; place < followed.count; place++) {
@@ -441,18 +453,34 @@ static double find_crossings(EngSim* sim, double t_from, bool near, bool once_mo
   bool certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
   if (certified && !near) prepare_proof(sim, t_from, !once_more);
   sim->values.searching = true;
-  sim->values.dense_t = (double)NAN;
-  sim->detect.g_t = (double)NAN;
-  sim->detect.gdot_t = (double)NAN;
-  if (near) {
-    eng_pruned_collect(sim, t_from);
-  } else {
-    collect(sim, t_from);
+  // at first all have just been evaluated at the end
+  if (near || once_more || eng_is_held(sim)) sim->values.dense_t = (double)NAN;
+  if (near) eng_pruned_collect(sim, t_from);
+  // those of which nothing is known yet, beside what is known
+  EngList followed = eng_followed(sim);
+  for (uint32_t place = 0; place < followed.count && !near; place++) {
+    eng_collect_atom(sim, followed.at[place], t_from);
   }
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     first = fmin(first, sim->detect.crossings[i].t);
   }
   return first;
+}
+
+/// The first crossing that may change the motion, or end of what is held. An event without effect
+/// is to change no bit of the solution.
+static double first_cut(const EngSim* sim) {
+  double t = fmin(sim->core.exit.t, sim->core.contact.lifts_at);
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    const EngCrossing* c = &sim->detect.crossings[i];
+    if (sim->atoms[sim->core.mode->atoms[c->index]].acts) t = fmin(t, c->t);
+  }
+  return t;
+}
+
+/// Whether nothing of the trial has been used yet.
+static bool is_whole(const EngSim* sim, double t_from) {
+  return t_from == sim->stepper->trial.t0 && !sim->core.segment.trial_pending;
 }
 
 /// Whether the first crossing is so near the beginning of the trial that the rounding of its far
@@ -462,10 +490,9 @@ static double find_crossings(EngSim* sim, double t_from, bool near, bool once_mo
 static bool is_blurred(EngSim* sim, double t_from, double first) {
   const NumTrial* trial = &sim->stepper->trial;
   double way = first - trial->t0;
-  bool chosen = sim->stepper->method->adaptive && trial->n > 0 && !trial->drift &&
-                t_from == trial->t0 && !sim->core.segment.trial_pending;
+  bool chosen = sim->stepper->method->adaptive && trial->n > 0 && !trial->drift;
   double* before = &sim->core.step.blurred;
-  if (!chosen || !(way > 0.0) || way >= BLURRED * trial->h) return false;
+  if (!chosen || !is_whole(sim, t_from) || !(way > 0.0) || way >= BLURRED * trial->h) return false;
   if (*before > 0.0 && way < 0.5 * *before) return false;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     const EngCrossing* c = &sim->detect.crossings[i];
@@ -484,9 +511,8 @@ static bool is_blurred(EngSim* sim, double t_from, double first) {
 static bool is_misplaced(EngSim* sim, double t_from) {
   NumStepper* stepper = sim->stepper;
   double t = sim->core.t_event;
-  if (!stepper->method->stiff || stepper->trial.drift || t_from != stepper->trial.t0 ||
-      sim->local || sim->core.mode->implicit || sim->core.segment.trial_pending ||
-      sim->core.slide.count) {
+  if (!stepper->method->stiff || stepper->trial.drift || !is_whole(sim, t_from) || sim->local ||
+      sim->core.mode->implicit || sim->core.slide.count) {
     return false;
   }
   double moved = fabs(t - sim->detect.last_place);
@@ -514,43 +540,64 @@ static void forget_preview(EngSim* sim) {
   sim->values.sampled = false;
 }
 
-/// The motion along surfaces or in contacts ends before the first crossing.
-static bool ends_before(EngSim* sim, double first, double leaves, double lifts) {
-  double end = fmin(leaves, lifts);
+bool eng_held_ends_before(EngSim* sim, double first) {
+  EngCore* core = &sim->core;
+  double end = fmin(core->exit.t, core->contact.lifts_at);
   if (!(end < (double)INFINITY && end <= first)) return false;
   sim->detect.crossing_count = 0;
-  sim->core.contact.lifts = lifts <= leaves;
-  sim->core.exit.pending = !sim->core.contact.lifts;
-  sim->core.t_event = end;
+  core->contact.lifts = core->contact.lifts_at <= core->exit.t;
+  core->exit.pending = !core->contact.lifts;
+  core->t_event = end;
   return true;
 }
 
-static SltStatus detect(EngSim* sim, double t_from, bool* found) {
-  *found = false;
+/// Whether what cuts the step is looked for again, on the more exact output that it goes on from.
+static bool extends(EngSim* sim, double t_from) {
+  if (!is_whole(sim, t_from)) return false;
+  double cut = first_cut(sim);
+  return cut < sim->stepper->trial.t && num_dense_extend(sim->stepper, cut);
+}
+
+/// Whether the crossings at a time would fire something: the environment shows them.
+static bool would_fire(EngSim* sim, double t) {
+  eng_sample(sim, t);
+  if (!eng_is_held(sim)) eng_g_at(sim, t, false);
+  sim->values.searching = false;
+  preview_truths(sim, t);
+  return eng_anything_enabled(sim);
+}
+
+/// What a search for crossings begins with: values at the ends of the trial, or the relations that
+/// are near their boundary, and the end of what is held.
+static SltStatus begin_search(EngSim* sim, double t_from, bool* near) {
+  EngSlideExit* exit = &sim->core.exit;
+  EngContacts* contact = &sim->core.contact;
   sim->detect.crossing_count = 0;
-  sim->detect.end_known = false;
-  if (sim->active.indicator_count == 0) return SLT_OK;
-  if (eng_local_detect(sim, t_from, found)) return SLT_OK;
-  sim->detect.crossing_count = 0;  // what was found before it gave up is looked for again
   SLT_TRY(num_dense_prepare(sim->stepper));
   if (ENG_UNLIKELY(sim->stepper->trial.rough)) return SLT_ERR_NOT_FINITE;
+  *near = ENG_UNLIKELY(sim->pruning.has_bounds) && eng_pruned_find_slow(sim, t_from);
+  if (!*near) find_ends(sim);
+  if (sim->core.slide.count) exit->t = eng_slide_exit(sim, t_from, &exit->surface, &exit->above);
+  return contact->active ? eng_contact_exit(sim, t_from, &contact->lifts_at) : SLT_OK;
+}
+
+static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   double t_end = sim->stepper->trial.t;
-  bool near = ENG_UNLIKELY(sim->pruning.has_bounds) && eng_pruned_find_slow(sim, t_from);
-  if (!near) find_ends(sim);
-  double leaves = (double)INFINITY;
-  sim->core.exit.pending = false;
-  if (sim->core.slide.count) {
-    leaves = eng_slide_exit(sim, t_from, &sim->core.exit.surface, &sim->core.exit.above);
-  }
-  sim->core.contact.lifts = false;
-  double lifts = (double)INFINITY;
-  if (sim->core.contact.active) SLT_TRY(eng_contact_exit(sim, t_from, &lifts));
+  *found = false;
+  sim->detect.crossing_count = 0;
+  sim->core.exit.pending = sim->core.contact.lifts = false;
+  sim->core.exit.t = sim->core.contact.lifts_at = (double)INFINITY;
+  if (sim->active.indicator_count == 0) return SLT_OK;
+  if (ENG_UNLIKELY(sim->local) && eng_local_detect_slow(sim, t_from, found)) return SLT_OK;
+  bool near = false;
+  SLT_TRY(begin_search(sim, t_from, &near));
   uint32_t last = 0;
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
     double first = find_crossings(sim, t_from, near, round > 0);
+    if (round == 0 && extends(sim, t_from)) return detect(sim, t_from, found);
     if (ENG_UNLIKELY(is_blurred(sim, t_from, first))) return SLT_ERR_STEP;
-    eng_local_collect(sim);
-    *found = ends_before(sim, first, leaves, lifts);
+    if (ENG_UNLIKELY(sim->local)) eng_local_collect_slow(sim);
+    *found = eng_held_ends_before(sim, first);
     if (*found) return SLT_OK;
     sim->core.pruned.lazy = near;
     if (sim->detect.crossing_count == 0) return SLT_OK;
@@ -562,11 +609,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
       t_from = t;
       continue;
     }
-    eng_sample(sim, t);
-    if (!eng_is_held(sim)) eng_g_at(sim, t, false);
-    sim->values.searching = false;
-    preview_truths(sim, t);
-    if (eng_anything_enabled(sim)) {
+    if (would_fire(sim, t)) {
       *found = !is_misplaced(sim, t_from);
       if (*found) return SLT_OK;
       forget_preview(sim);
@@ -614,13 +657,9 @@ double eng_next_boundary(EngSim* sim) {
 }
 
 bool eng_detect_drift(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
   double end = sim->stepper->trial.t;
   if (num_dense_prepare(sim->stepper) < 0) return false;
-  eng_pruned_show(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
-  num_dense_eval(sim->stepper, end, sim->x);
-  eng_evaluate_g(sim, end, false);
-  memcpy(sim->detect.end_g, sim->detect.g, mode->atom_count * sizeof *sim->detect.g);
+  find_ends(sim);
   double first = (double)INFINITY;
   sim->detect.crossing_count = 0;
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
@@ -730,15 +769,11 @@ void eng_schedule_time(EngSim* sim, uint32_t index, double g_zero) {
 }
 
 bool eng_extrapolates(const EngSim* sim, const ModelAtom* model) {
+  uint8_t detection = (uint8_t)sim->options.detection;
   if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
-  switch (sim->options.detection) {
-  case SLT_DETECTION_EXTRAPOLATION: return true;
-  case SLT_DETECTION_INTERPOLATION: return false;
-  case SLT_DETECTION_COMBINED:
-  case SLT_DETECTION_CERTIFIED:
-  case SLT_DETECTION_EXPERIMENT:
-  default: return model->type == MODEL_ATOM_UNILATERAL || model->type == MODEL_ATOM_SHORTLIVING;
-  }
+  if (detection == SLT_DETECTION_EXTRAPOLATION) return true;
+  if (detection == SLT_DETECTION_INTERPOLATION) return false;
+  return model->type == MODEL_ATOM_UNILATERAL || model->type == MODEL_ATOM_SHORTLIVING;
 }
 
 /// Step after which g is expected at gamma*g: smallest positive root of
@@ -757,7 +792,6 @@ static double step_bound(const EngAtom* atom, bool safeguard) {
 double eng_extrapolate_slow(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   double bound = (double)INFINITY;
-  if (!sim->detect.extrapolates) return bound;
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     uint32_t i = sim->active.indicators[place];
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];

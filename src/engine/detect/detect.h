@@ -88,6 +88,7 @@ typedef struct EngAtom {
   EngAtomMargin margin;
   double gamma;
   uint32_t strayed;  // changes at the start of the last instant that took it off its boundary, + 1
+  bool acts;         // of the model: its events may have an effect
 } EngAtom;
 
 _Static_assert(offsetof(EngAtom, previous) == 64, "what every pass reads is one line of the cache");
@@ -145,15 +146,14 @@ typedef struct EngLevel {
 
 /// Event indicators of the present mode, and what is known of them at the ends of the trial.
 typedef struct EngDetection {
-  double *g, *gdot;          // per indicator of the mode
-  double* g_zero;            // at time 0, for those in time alone
-  double *end_g, *end_gdot;  // at the end of the trial...
-  bool end_known;            // ... if they hold for the whole of the present one
-  double g_t, gdot_t;  // times of the pending trial at which `g` and `gdot` are known; NaN: none
-  bool g_stands;       // g and its slope are those of the instant that begins
-  EngCrossing* crossings;  // found on the present trial
+  double *g, *gdot;              // per indicator of the mode
+  double* g_zero;                // at time 0, for those in time alone
+  double *end_g, *end_gdot;      // at the end of the trial
+  uint64_t g_epoch, gdot_epoch;  // values.epoch for which `g` and `gdot` are known; 0: none
+  EngCrossing* crossings;        // found on the present trial
   uint32_t crossing_count;
   double last_place;    // of a crossing, in the trial before from the same point; else that point
+  bool has_kinks;       // the model has switches that follow those of max, min, abs
   bool has_unilateral;  // the present mode has such an indicator
   bool extrapolates;    // ... one that bounds the step by extrapolation
   bool has_linear;      // ... one that may be linear in time
@@ -271,7 +271,7 @@ double eng_rho(EngSim* sim, uint32_t index);
 /// Enclosure of one output of a program over indicators, or over as many outputs, with the states
 /// as `state` gives them: by itself, or with all the others where it has no slice.
 ModelDual eng_enclose_output(EngSim* sim, const ModelProgram* program, ModelDual* regs,
-                             ModelInterval t, ModelStateDualFn* state, const void* user,
+                             ModelDual time, ModelStateDualFn* state, const void* user,
                              uint32_t output);
 /// g at a point and its slope as one state moves by a unit, or none (MODEL_NONE), time going on.
 ModelDual eng_enclose_along(EngSim* sim, uint32_t index, double t, const double* x, uint32_t state);
@@ -328,6 +328,8 @@ bool eng_guard_depends_on(EngSim* sim, const ModelGuard* guard, uint32_t atom);
 double eng_next_boundary(EngSim* sim);
 /// Whether the straight trial crosses a boundary that would fire something.
 bool eng_detect_drift(EngSim* sim);
+/// The motion along surfaces or in contacts ends on the present trial, at `first` or before it.
+bool eng_held_ends_before(EngSim* sim, double first);
 /// Control points of the trial's dense output, for certification: of the states that `states` has a
 /// bit for (of all, where there are more than 64). `affine`: g there too.
 void eng_control_points(EngSim* sim, uint64_t states, bool affine);
@@ -347,7 +349,7 @@ void eng_control_values(EngSim* sim, uint32_t index, double t_from);
 bool eng_is_followed(const EngSim* sim, uint32_t index);
 /// Look for the first crossing of one atom behind t_from, if it is not known how it goes on: g at
 /// both ends, and what the proof needs, are in place. One that is found is added to `crossings`.
-bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from);
+void eng_collect_atom(EngSim* sim, uint32_t index, double t_from);
 /// Whether an atom bounds the step by extrapolation.
 bool eng_extrapolates(const EngSim* sim, const ModelAtom* model);
 /// Bound of the next step by extrapolation (INFINITY for none).

@@ -35,9 +35,10 @@ static bool follower_slice(const EngFollower* f, double t, double* g, double* gd
 
 void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot) {
   EngSim* sim = f->sim;
-  sim->core.counts.guard_evaluations++;
-  if (follower_slice(f, t, g, gdot)) return;
-  sim->core.counts.guard_evaluations--;  // counted by the evaluation of all
+  if (follower_slice(f, t, g, gdot)) {
+    sim->core.counts.guard_evaluations++;
+    return;
+  }
   eng_g_at(sim, t, gdot != NULL);
   *g = sim->detect.g[f->index];
   if (gdot) *gdot = sim->detect.gdot[f->index];

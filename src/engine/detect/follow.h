@@ -94,30 +94,4 @@ void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out);
 /// The same for one of them, without the others where that is possible.
 ModelDual eng_enclose_atom(EngSim* sim, uint32_t index, double l, double r);
 
-/// A search for the first time at which a number leaves its range: a coefficient (0, 1), a reaction
-/// what is above 0.
-typedef struct EngExit EngExit;
-struct EngExit {
-  EngSim* sim;
-  /// Coefficients at a time: `surface` and `above` tell one that is left, `coefficient` is that of
-  /// `watched`.
-  SltStatus (*look)(EngExit* e, double t, bool* above);
-  /// Whether nothing is left in [l, r], for certain; `look` has just been at its middle, unless it
-  /// proves `alone`.
-  bool (*prove)(EngExit* e, double l, double r);
-  bool alone, blind;
-  bool may_slack;  // a coefficient may begin outside of (0, 1)...
-  double slack;    // ... so far...
-  double outside;  // ... and is, at the last look
-  uint32_t surface, watched;
-  bool watched_above;
-  double coefficient;
-  uint32_t pieces;
-  bool undecided;  // something could not be proved
-  double t;        // the exit, INFINITY for none...
-  uint32_t left;   // ... the surface that is left...
-  bool above;      // ... and the side
-};
-void eng_exit_search(EngExit* e, double l, double r);
-
 #endif

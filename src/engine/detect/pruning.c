@@ -180,6 +180,7 @@ void eng_pruned_mesh_slow(EngSim* sim) {
   core->pruned.lazy = false;
   core->pruned.stale = true;
   core->counts.guard_evaluations++;
+  sim->detect.g_epoch = 0;
   bool changed = false;
   for (uint32_t k = 0; k < core->pruned.candidate_count; k++) {
     uint32_t i = sim->pruning.candidates[k];

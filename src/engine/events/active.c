@@ -14,26 +14,20 @@
 // automata are plain, nothing follows or rejects a candidate.
 #include "engine/local/parts.h"
 
-#define TOGETHER 16  // transitions of one round, at most
-
-static bool reads_only_now(const Model* model, const ModelGuard* guard) {
-  for (uint32_t i = 0; i < guard->atom_count; i++) {
-    const ModelAtom* atom = &model->atoms[guard->atoms[i]];
-    for (uint32_t k = 0; k < atom->read_count; k++) {
-      if (atom->reads[k].when != MODEL_NOW) return false;
-    }
-  }
-  return !guard->has_mode_test;
-}
+#define TOGETHER 64  // transitions of one round, at most
 
 bool local_rounds_suit(const EngSim* sim) {
   const Model* model = sim->model;
   for (uint32_t a = 0; a < model->automaton_count; a++) {
-    bool is_switch = model->automata[a].kind == MODEL_AUTOMATON_SWITCH;
-    if (is_switch || !sim->local->index.plain[a]) return false;
+    if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) return false;
+    if (!sim->local->index.plain[a]) return false;
   }
   for (uint32_t i = 0; i < model->transition_count; i++) {
-    if (!reads_only_now(model, &model->transitions[i].guard)) return false;
+    const ModelGuard* guard = &model->transitions[i].guard;
+    if (guard->has_mode_test) return false;
+    for (uint32_t k = 0; k < guard->atom_count; k++) {
+      if (!local_reads_now(&model->atoms[guard->atoms[k]])) return false;
+    }
   }
   return true;
 }
@@ -68,7 +62,6 @@ void local_patch(EngSim* sim, uint32_t env) {
 }
 
 void eng_local_settle_active_slow(EngSim* sim) {
-  if (!sim->active.stale) return;
   const ModelMode* mode = sim->core.mode;
   sim->active.stale = false;
   sim->pruning.stale = true;
@@ -173,7 +166,7 @@ static void touch_atom(EngSim* sim, uint32_t atom) {
 }
 
 static void touch_readers(EngSim* sim, uint32_t key) {
-  const LocalReaders* atoms = &sim->local->index.atoms;
+  const BaseLists* atoms = &sim->local->index.atoms;
   for (uint32_t k = atoms->begin[key]; k < atoms->begin[key + 1]; k++) {
     touch_atom(sim, atoms->list[k]);
   }
@@ -276,7 +269,7 @@ static bool has_fired(const EngSim* sim, uint32_t automaton, uint32_t fired) {
 
 /// Ask those who ask for the state of an automaton. False: that concerns others.
 static bool ask_state_readers(EngSim* sim, uint32_t automaton) {
-  const EventsReaders* readers = &sim->events.readers;
+  const BaseLists* readers = &sim->events.readers;
   if (!readers->list) return true;
   for (uint32_t k = readers->begin[automaton]; k < readers->begin[automaton + 1]; k++) {
     uint32_t reader = readers->list[k];

@@ -3,7 +3,7 @@
 // What fires assigns: states of automata at once, values in groups. All assignments of a round read
 // the values before it. What was assigned is kept in a list, so that a candidate can be made again
 // in another mode, or dropped, without asking for the values once more.
-#include "engine/run/run.h"
+#include "engine/local/parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,16 +15,17 @@
 void events_forget_assigned(EngSim* sim) {
   sim->events.queue.count = 0;
   sim->events.queue.actions = 0;
+  sim->events.queue.move_count = 0;
   sim->events.assigned_count = 0;
 }
 
-SltStatus events_queue_group(EngSim* sim, uint32_t begin, uint32_t count, uint32_t record) {
-  Events* events = &sim->events;
-  if (count == 0) return SLT_OK;
-  events->queue.actions += count;
-  SLT_TRY(ENG_MORE(sim, events->queue.groups, (size_t)events->queue.count + 1));
-  SLT_TRY(ENG_MORE(sim, events->queue.values, events->queue.actions));
-  events->queue.groups[events->queue.count++] = (EngGroup){begin, count, record};
+SltStatus events_queue_group(EngSim* sim, EngGroup group) {
+  EventsQueue* queue = &sim->events.queue;
+  if (group.action_count == 0) return SLT_OK;
+  queue->actions += group.action_count;
+  SLT_TRY(ENG_MORE(sim, queue->groups, (size_t)queue->count + 1));
+  SLT_TRY(ENG_MORE(sim, queue->values, queue->actions));
+  queue->groups[queue->count++] = group;
   return SLT_OK;
 }
 
@@ -76,11 +77,19 @@ void events_enter_state(EngSim* sim, uint32_t automaton, uint32_t to) {
   }
 }
 
+SltStatus events_note_move(EngSim* sim, uint32_t automaton) {
+  EventsQueue* queue = &sim->events.queue;
+  SLT_TRY(ENG_MORE(sim, queue->moves, (size_t)queue->move_count + 1));
+  queue->moves[queue->move_count++] = (EventsMove){automaton, sim->state[automaton]};
+  return SLT_OK;
+}
+
 SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iteration) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
   uint32_t from = sim->state[t->automaton];
   sim->instant.transitions[transition].fired_now = true;
+  SLT_TRY(events_note_move(sim, t->automaton));
   if (t->by_lot) (void)model_random_uniform(&sim->core.random);
   uint32_t record = eng_trace_transition(sim, t->automaton, transition, from, t->to, iteration);
   if (from == t->to) {
@@ -91,8 +100,10 @@ SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iterati
   } else {
     events_enter_state(sim, t->automaton, t->to);
   }
-  SLT_TRY(events_queue_group(sim, to->action_begin, to->action_count, record));
-  return events_queue_group(sim, t->action_begin, t->action_count, record);
+  EngGroup on_entry = {to->action_begin, to->action_count, t->automaton, record};
+  EngGroup own = {t->action_begin, t->action_count, t->automaton, record};
+  SLT_TRY(events_queue_group(sim, on_entry));
+  return events_queue_group(sim, own);
 }
 
 void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
@@ -166,6 +177,26 @@ static bool is_memory(const EngSim* sim, const EngGroup* group) {
   return memory;
 }
 
+/// Resets ask for the states before their round.
+static void show_states_before(EngSim* sim) {
+  const EventsQueue* queue = &sim->events.queue;
+  for (uint32_t i = 0; i < queue->move_count; i++) {
+    const ModelState* states = sim->model->automata[queue->moves[i].automaton].states;
+    uint32_t from = states[queue->moves[i].from].test_env;
+    uint32_t to = states[sim->state[queue->moves[i].automaton]].test_env;
+    if (to != MODEL_NONE) sim->env[to] = 0.0;
+    if (from != MODEL_NONE) sim->env[from] = 1.0;
+  }
+}
+
+static void show_states(EngSim* sim) {
+  EventsQueue* queue = &sim->events.queue;
+  for (uint32_t i = 0; i < queue->move_count; i++) {
+    eng_publish_state(sim, queue->moves[i].automaton, sim->core.t);
+  }
+  queue->move_count = 0;
+}
+
 /// The values of the queued groups, from the environment as it is.
 static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
   Events* events = &sim->events;
@@ -194,10 +225,16 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
 
 SltStatus events_assign(EngSim* sim) {
   Events* events = &sim->events;
-  if (events->queue.count == 0) return SLT_OK;
-  eng_active_complete(sim);
   uint32_t n = 0;
-  SLT_TRY(evaluate_queued(sim, &n));
+  if (events->queue.count == 0) {
+    events->queue.move_count = 0;
+    return SLT_OK;
+  }
+  eng_active_complete(sim);
+  show_states_before(sim);
+  SltStatus status = evaluate_queued(sim, &n);
+  show_states(sim);
+  SLT_TRY(status);
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->assigns(sim->report.observer->user);
   SLT_TRY(ENG_MORE(sim, events->assigned, (size_t)events->assigned_count + n));
   n = 0;
@@ -207,7 +244,8 @@ SltStatus events_assign(EngSim* sim) {
     for (uint32_t k = 0; k < group->action_count; k++) {
       const ModelAction* action = &sim->model->actions[group->action_begin + k];
       EventsAssigned* given = &events->assigned[events->assigned_count++];
-      *given = (EventsAssigned){group->action_begin + k, memory, events->queue.values[n++]};
+      *given = (EventsAssigned){group->action_begin + k, memory ? MODEL_NONE : group->automaton,
+                                group->record, events->queue.values[n++]};
       double before = sim->env[action->env];
       assign(sim, given);
       if (action->guess || before == given->value) continue;
@@ -247,21 +285,20 @@ void events_take_up_values(EngSim* sim) {
   }
 }
 
-void events_keep_assigned(EngSim* sim) {
-  for (uint32_t i = 0; i < sim->events.assigned_count; i++) {
-    sim->events.assigned[i].memory = true;
-  }
-}
-
-void events_drop_assigned(EngSim* sim) {
+void events_drop_assigned(EngSim* sim, uint32_t automaton) {
   Events* events = &sim->events;
-  if (ENG_UNLIKELY(sim->report.observer))
-    sim->report.observer->discards(sim->report.observer->user);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < events->assigned_count; i++) {
-    if (events->assigned[i].memory) events->assigned[kept++] = events->assigned[i];
+    if (events->assigned[i].automaton == automaton) {
+      eng_trace_fallen(sim, events->assigned[i].record);
+    } else {
+      events->assigned[kept++] = events->assigned[i];
+    }
   }
+  bool dropped = kept < events->assigned_count;
   events->assigned_count = kept;
+  if (ENG_UNLIKELY(dropped && sim->report.observer))
+    sim->report.observer->discards(sim->report.observer->user);
 }
 
 // ---- the order of transitions that interfere ----------------------------------------------------
@@ -276,6 +313,14 @@ static Actions actions_of(const EngSim* sim, uint32_t transition, bool own) {
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
   return own ? (Actions){t->action_begin, t->action_count}
              : (Actions){to->action_begin, to->action_count};
+}
+
+/// Computed values follow the environment, where that takes no solving: a hint is worth no more.
+static void follow_values(EngSim* sim) {
+  bool apart = sim->local && sim->local->now.apart;
+  if (apart || sim->core.mode->implicit || sim->core.slide.count) return;
+  eng_bind(sim);
+  eng_evaluate_full(sim, sim->core.t);
 }
 
 /// Assign to the environment what transitions that fire at once assign; `values` is work space.
@@ -325,12 +370,15 @@ bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, ui
   copy_written(sim, &then, 1, before + a, false);
   for (int turn = 0; turn < 2; turn++) {
     if (turn == 0) try_together(sim, first, count, work);
+    follow_values(sim);
     try_together(sim, &then, 1, work);
+    follow_values(sim);
     if (turn == 1) try_together(sim, first, count, work);
     copy_written(sim, first, count, results[turn], false);
     copy_written(sim, &then, 1, results[turn] + a, false);
     copy_written(sim, &then, 1, before + a, true);
     copy_written(sim, first, count, before, true);
+    follow_values(sim);
     sim->core.random = random;
   }
   for (uint32_t i = 0; i < n; i++) {

@@ -21,51 +21,36 @@ static uint32_t* owners_of_tests(EngSim* sim) {
   return owner;
 }
 
-/// Count or list, for each automaton, those whose guards ask for its state and nothing else.
-static void visit_readers(const Model* model, const uint32_t* owner, uint32_t* begin,
-                          uint32_t* list) {
-  for (uint32_t i = 0; i < model->transition_count; i++) {
-    const ModelTransition* t = &model->transitions[i];
+typedef struct Asking {
+  const Model* model;
+  const uint32_t* owner;
+} Asking;
+
+/// For each automaton, those whose guards ask for its state and nothing else.
+static void visit_readers(BaseLists* lists, void* user) {
+  const Asking* asking = user;
+  for (uint32_t i = 0; i < asking->model->transition_count; i++) {
+    const ModelTransition* t = &asking->model->transitions[i];
     if (!events_asks_states_alone(&t->guard)) continue;
     for (uint32_t k = 0; k < model_term_inputs(&t->guard.term); k++) {
       uint32_t env = model_term_input(&t->guard.term, k);
-      uint32_t asked = env == MODEL_NONE ? MODEL_NONE : owner[env];
-      if (asked == MODEL_NONE) continue;
-      if (list) list[begin[asked]] = t->automaton;
-      begin[asked]++;
+      uint32_t asked = env == MODEL_NONE ? MODEL_NONE : asking->owner[env];
+      if (asked != MODEL_NONE) base_lists_add(lists, asked, t->automaton);
     }
   }
-}
-
-static bool has_state_guards(const Model* model) {
-  for (uint32_t i = 0; i < model->transition_count; i++) {
-    if (events_asks_states_alone(&model->transitions[i].guard)) return true;
-  }
-  return false;
 }
 
 /// The lists of who asks for whose state.
 static SltStatus list_readers(EngSim* sim) {
   const Model* model = sim->model;
-  Events* events = &sim->events;
-  uint32_t n = model->automaton_count;
-  if (!has_state_guards(model)) return SLT_OK;
+  const SltAllocator* a = &sim->options.allocator;
   uint32_t* owner = owners_of_tests(sim);
-  SltStatus status = SLT_ERR_NOMEM;
-  if (owner) {
-    status = ENG_GROW(sim, events->readers.begin, (size_t)n + 2);
-  }
-  // counted one place further on, so that listing leaves each begin where it belongs
-  if (status >= 0) {
-    visit_readers(model, owner, events->readers.begin + 2, NULL);
-    for (uint32_t a = 1; a < n; a++) {
-      events->readers.begin[a + 2] += events->readers.begin[a + 1];
-    }
-    status = ENG_GROW(sim, events->readers.list, (size_t)events->readers.begin[n + 1] + 1);
-  }
-  if (status >= 0) visit_readers(model, owner, events->readers.begin + 1, events->readers.list);
-  base_free(&sim->options.allocator, owner, model->env_count * sizeof *owner);
-  return status;
+  Asking asking = {model, owner};
+  bool made = owner && base_lists_make(&sim->events.readers, a, model->automaton_count,
+                                       visit_readers, &asking);
+  base_free(a, owner, model->env_count * sizeof *owner);
+  if (sim->events.readers.count == 0) base_lists_free(&sim->events.readers, a);
+  return made ? SLT_OK : SLT_ERR_NOMEM;
 }
 
 typedef struct Ranked {
@@ -115,11 +100,12 @@ static SltStatus take_room(EngSim* sim) {
   events->is_entered = base_alloc(a, n * sizeof *events->is_entered);
   events->left = base_alloc(a, n * sizeof *events->left);
   events->equation_state = base_alloc(a, n * sizeof *events->equation_state);
+  events->begun = base_alloc(a, n * sizeof *events->begun);
   events->marks.env = base_alloc(a, model->env_count);
   events->due = base_alloc(a, model->schedule_count * sizeof *events->due);
   bool all = events->enabled && events->fired && events->fired_switch && events->entered &&
-             events->is_entered && events->left && events->equation_state && events->marks.env &&
-             events->due;
+             events->is_entered && events->left && events->equation_state && events->begun &&
+             events->marks.env && events->due;
   return all ? SLT_OK : SLT_ERR_NOMEM;
 }
 

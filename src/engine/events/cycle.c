@@ -3,65 +3,18 @@
 // Configurations that come back. A chain of rounds may be of any finite length; one in which modes
 // and values repeat to the last bit has no end. Keys of what was passed through are remembered, and
 // where one comes back the whole configuration is kept and compared with later ones.
+#include "base/keys.h"
 #include "engine/run/run.h"
 
 #include <string.h>
 
-#define FEW 16u  // keys that are compared one by one
-
-// ---- keys ---------------------------------------------------------------------------------------
-
-void events_seen_clear(EventsSeen* seen) {
-  if (seen->count > FEW) memset(seen->table, 0, seen->table_size * sizeof *seen->table);
-  seen->count = 0;
+SltStatus eng_keys_add(EngSim* sim, BaseKeys* keys, uint64_t key, uint64_t note,
+                       const BaseKey** again) {
+  if (base_keys_quick(keys, key, note, again)) return SLT_OK;
+  *again = base_keys_find(keys, key);
+  if (*again || base_keys_add(keys, &sim->options.allocator, key, note)) return SLT_OK;
+  return eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL, "out of memory");
 }
-
-/// Where a key is in the table, or the free place where it belongs.
-static uint32_t* find_slot(const EventsSeen* seen, uint64_t key) {
-  size_t mask = seen->table_size - 1;
-  for (size_t at = (size_t)(key ^ key >> 32) & mask;; at = (at + 1) & mask) {
-    uint32_t* slot = &seen->table[at];
-    if (*slot == 0 || seen->entries[*slot - 1].key == key) return slot;
-  }
-}
-
-/// Room in the table for one more, twice as much as needed.
-static SltStatus grow_table(EngSim* sim, EventsSeen* seen) {
-  size_t size = seen->table_size ? seen->table_size : 8 * (size_t)FEW;
-  while (size < 2 * ((size_t)seen->count + 1)) {
-    size *= 2;
-  }
-  bool filled = seen->count > FEW;
-  if (size == seen->table_size && filled) return SLT_OK;
-  SLT_TRY(ENG_GROW(sim, seen->table, size));
-  seen->table_size = size;
-  memset(seen->table, 0, seen->table_size * sizeof *seen->table);
-  for (uint32_t i = 0; i < seen->count; i++) {
-    *find_slot(seen, seen->entries[i].key) = i + 1;
-  }
-  return SLT_OK;
-}
-
-SltStatus events_seen_add(EngSim* sim, EventsSeen* seen, uint64_t key, uint64_t note,
-                          const struct EventsSeenEntry** again) {
-  *again = NULL;
-  if (seen->count < FEW) {
-    for (uint32_t i = 0; i < seen->count && !*again; i++) {
-      if (seen->entries[i].key == key) *again = &seen->entries[i];
-    }
-  } else {
-    SLT_TRY(grow_table(sim, seen));
-    uint32_t slot = *find_slot(seen, key);
-    if (slot) *again = &seen->entries[slot - 1];
-  }
-  if (*again) return SLT_OK;
-  SLT_TRY(ENG_MORE(sim, seen->entries, (size_t)seen->count + 1));
-  seen->entries[seen->count++] = (struct EventsSeenEntry){key, note};
-  if (seen->count > FEW) *find_slot(seen, key) = seen->count;
-  return SLT_OK;
-}
-
-// ---- whole configurations -----------------------------------------------------------------------
 
 /// What decides about the rounds that follow, besides values and states: whether self loops have
 /// seen their edges.

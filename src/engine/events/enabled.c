@@ -109,7 +109,9 @@ uint32_t events_broken_invariant(EngSim* sim) {
 
 bool eng_anything_enabled(EngSim* sim) {
   // what is slid along stays where it is
-  EngList automata = eng_active_automata(sim);
+  EngList automata = ENG_UNLIKELY(eng_slides_locally(sim))
+                         ? eng_active_automata_slow(sim)
+                         : (EngList){NULL, sim->model->automaton_count};
   for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
@@ -141,12 +143,6 @@ void eng_edges_visit(EngSim* sim, bool latch) {
 
 // ---- which transitions may fire together --------------------------------------------------------
 
-static bool var_is_computed(const EngSim* sim, uint32_t var, uint32_t order) {
-  const ModelVarMode* mode = &sim->core.mode->vars[var];
-  if (mode->role == MODEL_ROLE_ALGEBRAIC) return true;
-  return mode->role == MODEL_ROLE_STATE && order >= mode->state_order;
-}
-
 /// Whether somebody writes what is read or written here; where is noted.
 static bool meets_writer(EngSim* sim, uint32_t env) {
   if (!(sim->events.marks.env[env] & EVENTS_WRITTEN)) return false;
@@ -162,26 +158,53 @@ static void visit_mark(EngSim* sim, uint32_t env, uint8_t mark, Visit visit) {
   if (visit == CLEAR) sim->events.marks.env[env] = 0;
 }
 
+bool events_visit_origins(EngSim* sim, uint32_t env, ModelVisitFn* visit, void* user) {
+  EventsMarks* marks = &sim->events.marks;
+  const ModelMode* mode = sim->core.mode;
+  uint32_t env_count = sim->model->env_count;
+  if (marks->origins.program != &mode->full || marks->origins.mode_id != mode->id) {
+    size_t room = model_origins_room(&mode->full, env_count);
+    // out of memory: the next allocation of the instant says so
+    if (ENG_GROW(sim, marks->origins_room, room) < 0) return false;
+    model_origins_find(&marks->origins, mode, env_count, marks->origins_room);
+  }
+  return model_origins_visit(&marks->origins, env, visit, user);
+}
+
+typedef struct Reading {
+  EngSim* sim;
+  Visit visit;
+  bool collide;
+} Reading;
+
+static void visit_origin(void* user, uint32_t env) {
+  Reading* reading = user;
+  if (env >= reading->sim->model->env_count) env -= reading->sim->model->env_count;  // pre(x)
+  reading->collide |= meets_writer(reading->sim, env);
+  visit_mark(reading->sim, env, EVENTS_READ, reading->visit);
+}
+
+/// Whoever reads what is computed reads what it is computed from, as if that were written out.
+static bool read_collides(EngSim* sim, uint32_t env, Visit visit) {
+  Reading reading = {sim, visit, false};
+  visit_origin(&reading, env);
+  if (env < sim->model->env_count && sim->values.computed[env])
+    (void)events_visit_origins(sim, env, visit_origin, &reading);
+  return reading.collide;
+}
+
 /// Visit what the actions of a range read and write; the result says whether they collide with what
 /// is marked.
 static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, Visit visit) {
   bool collide = false;
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
-    bool continuous = sim->model->vars[action->var].kind != MODEL_VAR_DISCRETE;
     collide |= meets_writer(sim, action->env) || sim->events.marks.env[action->env] != 0;
-    collide |= continuous && sim->events.marks.algebraic_read;
     for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
       uint32_t env = model_term_input(&action->value, k);
-      if (env == MODEL_NONE) continue;
-      if (env >= sim->model->env_count) env -= sim->model->env_count;  // pre(x)
-      collide |= meets_writer(sim, env);
-      collide |= sim->values.computed[env] && sim->events.marks.state_write;
-      visit_mark(sim, env, EVENTS_READ, visit);
-      sim->events.marks.algebraic_read |= visit == MARK && sim->values.computed[env];
+      if (env != MODEL_NONE) collide |= read_collides(sim, env, visit);
     }
     visit_mark(sim, action->env, EVENTS_WRITTEN, visit);
-    sim->events.marks.state_write |= visit == MARK && continuous;
   }
   return collide;
 }
@@ -191,13 +214,8 @@ static bool guard_collides(EngSim* sim, const ModelGuard* guard, Visit visit) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
     for (uint32_t k = 0; k < atom->read_count; k++) {
-      const ModelRead* read = &atom->reads[k];
-      uint32_t env = sim->model->vars[read->var].env + read->order;
-      bool computed = var_is_computed(sim, read->var, read->order);
-      collide |= meets_writer(sim, env);
-      collide |= computed && sim->events.marks.state_write;
-      visit_mark(sim, env, EVENTS_READ, visit);
-      sim->events.marks.algebraic_read |= visit == MARK && computed;
+      uint32_t env = sim->model->vars[atom->reads[k].var].env + atom->reads[k].order;
+      collide |= read_collides(sim, env, visit);
     }
   }
   return collide;
@@ -212,6 +230,17 @@ static bool transition_collides(EngSim* sim, uint32_t transition, Visit visit) {
   bool collide = guard_collides(sim, &t->guard, visit);
   collide |= actions_collide(sim, t->action_begin, t->action_count, visit);
   return actions_collide(sim, to->action_begin, to->action_count, visit) || collide;
+}
+
+bool events_reads_computed(const EngSim* sim, uint32_t action_begin, uint32_t action_count) {
+  for (uint32_t i = action_begin; i < action_begin + action_count; i++) {
+    const ModelTerm* value = &sim->model->actions[i].value;
+    for (uint32_t k = 0; k < model_term_inputs(value); k++) {
+      uint32_t env = model_term_input(value, k);
+      if (env < sim->model->env_count && sim->values.computed[env]) return true;
+    }
+  }
+  return false;
 }
 
 // ---- the list of what may fire ------------------------------------------------------------------
@@ -292,8 +321,6 @@ static void unmark(EngSim* sim, const uint32_t* fired, uint32_t count) {
   for (uint32_t f = 0; f < count; f++) {
     transition_collides(sim, fired[f], CLEAR);
   }
-  sim->events.marks.algebraic_read = false;
-  sim->events.marks.state_write = false;
 }
 
 /// Whether an entry stays out of a round because of what fires in it already.

@@ -17,13 +17,20 @@
 /// Simultaneous assignments queued by a fired transition.
 typedef struct EngGroup {
   uint32_t action_begin, action_count;
-  uint32_t record;  // of the trace
+  uint32_t automaton;  // that it belongs to; MODEL_NONE: a time event
+  uint32_t record;     // of the trace
 } EngGroup;
+
+/// A change of state since values were last assigned.
+typedef struct EventsMove {
+  uint32_t automaton, from;
+} EventsMove;
 
 /// An assignment of the present candidate.
 typedef struct EventsAssigned {
   uint32_t action;
-  bool memory;  // of an element: it stays when the candidate is rejected
+  uint32_t automaton;  // it falls with the state that this one has entered; MODEL_NONE: never
+  uint32_t record;     // of the trace
   double value;
 } EventsAssigned;
 
@@ -33,16 +40,6 @@ typedef struct EventsEnabled {
   uint32_t meets;  // place of the environment through which it met others; MODEL_NONE
   bool waits;      // it has been left out of a round because of others
 } EventsEnabled;
-
-/// Keys of configurations, in the order in which they were met, with a number for each.
-typedef struct EventsSeen {
-  struct EventsSeenEntry {
-    uint64_t key, note;
-  } * entries;
-  uint32_t count;
-  uint32_t* table;  // places + 1 by key, once there are more than a few
-  size_t table_size;
-} EventsSeen;
 
 /// A configuration kept as a whole, to tell a repetition from two keys that happen to be equal.
 typedef struct EventsCopy {
@@ -56,25 +53,22 @@ typedef struct EventsCopy {
   bool made;
 } EventsCopy;
 
-/// Who has guards that ask for the states of an automaton alone: lists behind each other.
-typedef struct EventsReaders {
-  uint32_t* begin;  // per automaton
-  uint32_t* list;   // NULL: the model has no such guards
-} EventsReaders;
-
 /// What the transitions that were chosen for a round read and write.
 typedef struct EventsMarks {
-  uint8_t* env;  // per entry of the environment: EVENTS_WRITTEN, EVENTS_READ
-  bool algebraic_read, state_write;
-  uint32_t met_at;  // entry through which two transitions met last; MODEL_NONE: otherwise
+  uint8_t* env;          // per entry of the environment: EVENTS_WRITTEN, EVENTS_READ
+  uint32_t met_at;       // entry through which two transitions met last; MODEL_NONE: otherwise
+  ModelOrigins origins;  // of what the mode computes
+  uint32_t* origins_room;
 } EventsMarks;
 
 /// Assignments that wait for the end of their round.
 typedef struct EventsQueue {
   EngGroup* groups;
   uint32_t count;
-  size_t actions;  // in all groups
-  double* values;  // of the actions, before they are assigned
+  size_t actions;     // in all groups
+  double* values;     // of the actions, before they are assigned
+  EventsMove* moves;  // of the transitions that assign them
+  uint32_t move_count;
 } EventsQueue;
 
 /// What rounding may have done to values that resets read, for one mode, time and count of changes.
@@ -94,7 +88,7 @@ typedef struct Events {
   uint32_t enabled_begin, enabled_count;
   uint32_t meet;      // all of them but the first met others in this place of the environment
   uint32_t* in_text;  // automata in the order of the text; NULL: that is their own order
-  EventsReaders readers;
+  BaseLists readers;  // per automaton: who asks for its state alone; no list: nobody does
   EventsMarks marks;
   // what fires in the present round
   uint32_t* fired;     // transitions or switches, then those that follow from their states
@@ -105,6 +99,7 @@ typedef struct Events {
   bool* is_entered;
   uint32_t* left;            // per automaton: the state before the present one
   uint32_t* equation_state;  // ... the one whose equations hold, where it is another
+  uint32_t* begun;           // ... the one before the round
   // what it assigns
   EventsQueue queue;
   EventsRounding rounding;
@@ -115,9 +110,9 @@ typedef struct Events {
   uint64_t mode_key;    // of the states entered so far, relative to the begin
   uint64_t values_key;  // of the values assigned so far, likewise...
   uint64_t round_key;   // ... before the present round
-  EventsSeen path;      // configurations that were committed, with the count of changes
-  EventsSeen chain;     // ... before equations were solved
-  EventsSeen tried;     // configurations of the candidates of the present round
+  BaseKeys path;        // configurations that were committed, with the count of changes
+  BaseKeys chain;       // ... before equations were solved
+  BaseKeys tried;       // configurations of the candidates of the present round
   EventsCopy copy;
   uint32_t rounds;         // so far
   bool one_by_one;         // rounds of this instant fire one transition at a time
@@ -227,6 +222,12 @@ void events_enabled_put(EngSim* sim, uint32_t automaton, uint32_t transition);
 /// than `most`: there are too many. Returns how many there are.
 uint32_t events_enabled_choose(EngSim* sim, uint32_t most);
 
+/// Whether actions read values that equations compute.
+bool events_reads_computed(const EngSim* sim, uint32_t action_begin, uint32_t action_count);
+/// Visit the values that a computed one follows from, some more than once. True: all there are, for
+/// it or one on the way is solved for.
+bool events_visit_origins(EngSim* sim, uint32_t env, ModelVisitFn* visit, void* user);
+
 // assign.c: what fires assigns
 
 /// Nothing is queued, nothing assigned.
@@ -240,8 +241,11 @@ void events_enter_state(EngSim* sim, uint32_t automaton, uint32_t to);
 /// The states whose equations hold: one that stops the run and has none keeps those of the state
 /// that it was entered from.
 const uint32_t* events_equation_states(EngSim* sim);
-SltStatus events_queue_group(EngSim* sim, uint32_t begin, uint32_t count, uint32_t record);
-/// Values of the queued groups from the environment, then all assigned at once.
+SltStatus events_queue_group(EngSim* sim, EngGroup group);
+/// The automaton leaves its state with what is queued next.
+SltStatus events_note_move(EngSim* sim, uint32_t automaton);
+/// Values of the queued groups from the environment and from the states before those that were
+/// entered with them, then all assigned at once.
 SltStatus events_assign(EngSim* sim);
 /// The same one transition after the other in both orders: whether the results differ.
 bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, uint32_t then);
@@ -249,10 +253,8 @@ bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, ui
 void events_save_values(EngSim* sim);
 /// The committed values with what the present candidate has assigned so far.
 void events_take_up_values(EngSim* sim);
-/// What has been assigned so far stays, whatever becomes of the candidate.
-void events_keep_assigned(EngSim* sim);
-/// What a rejected candidate has assigned is dropped, but for the memory of elements.
-void events_drop_assigned(EngSim* sim);
+/// What an automaton has assigned is dropped with the state it has entered.
+void events_drop_assigned(EngSim* sim, uint32_t automaton);
 
 /// The value of a reset (rounding.c).
 double events_eval(EngSim* sim, const ModelTerm* term);
@@ -265,6 +267,8 @@ static inline bool events_asks_states_alone(const ModelGuard* guard) {
 }
 /// A round begins; the values are those of the one before, and not saved yet.
 void events_begin_round(EngSim* sim);
+/// Computed values follow what has been assigned, for actions that read them.
+SltStatus events_follow_assigned(EngSim* sim, uint32_t iteration);
 /// What has fired, and what follows from it, until a mode is committed.
 SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
                         uint32_t* iteration);
@@ -273,10 +277,9 @@ SltStatus eng_endless(EngSim* sim) __attribute__((cold));
 
 // cycle.c: configurations that come back
 
-void events_seen_clear(EventsSeen* seen);
 /// Add a key; `again` is the entry that has it already, NULL for none.
-SltStatus events_seen_add(EngSim* sim, EventsSeen* seen, uint64_t key, uint64_t note,
-                          const struct EventsSeenEntry** again);
+SltStatus eng_keys_add(EngSim* sim, BaseKeys* keys, uint64_t key, uint64_t note,
+                       const BaseKey** again);
 /// A configuration whose key was there before: fails when all of it was.
 SltStatus events_check_repetition(EngSim* sim, uint64_t key);
 /// Fails where an instant has too many rounds, or somebody does not want to wait for its end.

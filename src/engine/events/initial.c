@@ -50,14 +50,6 @@ static void turn_switches(EngSim* sim, const uint32_t* switches, uint32_t count,
   }
 }
 
-static uint32_t count_bits(uint32_t mask) {
-  uint32_t count = 0;
-  for (; mask; mask &= mask - 1u) {
-    count++;
-  }
-  return count;
-}
-
 #define POSITIONS_MAX 6u  // switches whose positions are tried in all combinations
 
 /// Equations that have no solution with the switches as the guesses put them (`q*abs(q) = p` from q
@@ -73,7 +65,7 @@ static SltStatus try_positions(EngSim* sim) {
   uint32_t now = 0;  // those that are turned
   for (uint32_t turned = 1; turned <= count; turned++) {
     for (uint32_t mask = 1; mask < 1u << count; mask++) {
-      if (count_bits(mask) != turned) continue;
+      if ((uint32_t)__builtin_popcount(mask) != turned) continue;
       turn_switches(sim, switches, count, now ^ mask);
       now = mask;
       for (int attempt = 0; attempt < 3; attempt++) {
@@ -91,7 +83,7 @@ static SltStatus try_positions(EngSim* sim) {
 
 /// Switches take the position that the initial values ask for, without records.
 static SltStatus follow_initial_switches(EngSim* sim) {
-  events_seen_clear(&sim->events.tried);
+  base_keys_clear(&sim->events.tried);
   events_forget_assigned(sim);
   for (;;) {
     bool flipped = false;
@@ -103,8 +95,8 @@ static SltStatus follow_initial_switches(EngSim* sim) {
     }
     if (!flipped) return SLT_OK;
     // a position that comes back is one between two flows: that is decided later
-    const struct EventsSeenEntry* again = NULL;
-    SLT_TRY(events_seen_add(sim, &sim->events.tried, sim->events.mode_key, 0, &again));
+    const BaseKey* again = NULL;
+    SLT_TRY(eng_keys_add(sim, &sim->events.tried, sim->events.mode_key, 0, &again));
     if (again) return SLT_OK;
     // the mode tried first may have computed what is a state in this one
     SLT_TRY(enter_from_start(sim, 0));

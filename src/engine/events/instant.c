@@ -275,6 +275,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   sim->core.stop_wanted = false;
   *fired = false;
   eng_trace_begin(sim);
+  eng_trace_shares(sim);
   bool dwells = sim->core.dwell.any;
   if (ENG_UNLIKELY(dwells)) eng_dwell_release_slow(sim);
   if (ENG_UNLIKELY(sim->model->energy) && kind != ENG_INSTANT_INITIAL) eng_audit_begin(sim);
@@ -299,7 +300,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   dwells |= memcmp(sim->state, sim->values.state_before, states) != 0;
   if (status >= 0 && dwells) status = eng_dwell_check(sim, &dwells);
   bool regrouped = false;
-  bool settles = sim->core.contact.count > 0 || sim->contact.accumulating != MODEL_NONE;
+  bool settles = sim->core.contact.count > 0 || sim->contact.accumulating;
   if (ENG_UNLIKELY(status >= 0 && settles)) status = settle_contacts(sim, &regrouped, fired);
   if (status >= 0) trace_sliding(sim, fired);
   *fired |= regrouped;

@@ -2,6 +2,7 @@
 //
 // Rounds of transitions on committed values until nothing more is enabled, time events, and the
 // question how the flow goes on from where they end.
+#include "base/keys.h"
 #include "engine/run/run.h"
 
 #include <math.h>
@@ -76,10 +77,10 @@ static SltStatus run_round(EngSim* sim, uint64_t mode_key, uint32_t* iteration, 
     SLT_TRY(eng_fire_transition(sim, id, *iteration));
   }
   // self loops alone leave the mode as it is: that is no repetition
-  const struct EventsSeenEntry* again = NULL;
-  events_seen_clear(&events->tried);
+  const BaseKey* again = NULL;
+  base_keys_reset(&events->tried);
   uint64_t key = mode_key + events->round_key;
-  if (!stays) SLT_TRY(events_seen_add(sim, &events->tried, key, 0, &again));
+  if (!stays) SLT_TRY(eng_keys_add(sim, &events->tried, key, 0, &again));
   return events_settle(sim, from, first_record, iteration);
 }
 
@@ -95,8 +96,8 @@ static void pulse_is_over(EngSim* sim) {
 SltStatus events_comes_back(EngSim* sim, bool* back) {
   Events* events = &sim->events;
   uint64_t key = events->mode_key + events->values_key;
-  const struct EventsSeenEntry* again = NULL;
-  SLT_TRY(events_seen_add(sim, &events->path, key, sim->core.changes, &again));
+  const BaseKey* again = NULL;
+  SLT_TRY(eng_keys_add(sim, &events->path, key, sim->core.changes, &again));
   *back = again && again->note == sim->core.changes;
   return again && !*back ? events_check_repetition(sim, key) : SLT_OK;
 }
@@ -107,9 +108,9 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
   bool back = false;
   events->quiet = false;
   *undecided = false;
-  events_seen_clear(&events->path);
+  base_keys_reset(&events->path);
   SLT_TRY(events_comes_back(sim, &back));
-  SLT_TRY(eng_local_rounds(sim, iteration, any, undecided));
+  if (ENG_UNLIKELY(sim->local)) SLT_TRY(eng_local_rounds_slow(sim, iteration, any, undecided));
   events_enabled_clear(sim);
   if (*undecided) return SLT_OK;
   uint64_t key = sim->events.mode_key;
@@ -137,7 +138,7 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
     if (*undecided) return SLT_OK;
     // what rejects a mode together may lead past the one that holds, for ever: one after the other
     events->one_by_one = true;
-    events_seen_clear(&events->path);
+    base_keys_reset(&events->path);
     SLT_TRY(events_comes_back(sim, &back));
   }
 }
@@ -196,7 +197,7 @@ SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
       if (!sim->instant.at_start) return eng_endless(sim);
       // as written the guards contradict each other at the start: from here on the flow decides
       sim->instant.at_start = false;
-      events_seen_clear(&sim->events.path);
+      base_keys_reset(&sim->events.path);
       eng_atoms_update(sim);
       continue;
     }
@@ -219,10 +220,9 @@ SltStatus events_leave_surface(EngSim* sim, bool* any) {
 
 /// What an `at` assigns belongs to no candidate, and stays when one is rejected.
 static SltStatus assign_scheduled(EngSim* sim, const ModelSchedule* schedule, uint32_t record) {
-  SLT_TRY(events_queue_group(sim, schedule->action_begin, schedule->action_count, record));
-  SLT_TRY(events_assign(sim));
-  events_keep_assigned(sim);
-  return SLT_OK;
+  EngGroup group = {schedule->action_begin, schedule->action_count, MODEL_NONE, record};
+  SLT_TRY(events_queue_group(sim, group));
+  return events_assign(sim);
 }
 
 /// What an `at` assigns comes first, then what the states assign that it enters, in the order of
@@ -232,7 +232,7 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
   const ModelMode* from = sim->core.mode;
   events_save_values(sim);
   events_begin_round(sim);
-  events_seen_clear(&sim->events.tried);
+  base_keys_reset(&sim->events.tried);
   sim->events.fired_count = 0;
   uint32_t first_record = eng_trace_count(sim);
   memset(sim->values.given, 0, sim->model->env_count);
@@ -247,8 +247,12 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
     const ModelState* state = &sim->model->automata[a].states[to];
     uint32_t record = eng_trace_schedule(sim, index, a, sim->state[a], to, *iteration);
     if (i == 0) SLT_TRY(assign_scheduled(sim, schedule, record));
+    if (events_reads_computed(sim, state->action_begin, state->action_count))
+      SLT_TRY(events_follow_assigned(sim, *iteration));
+    SLT_TRY(events_note_move(sim, a));
     events_enter_state(sim, a, to);
-    SLT_TRY(events_queue_group(sim, state->action_begin, state->action_count, record));
+    EngGroup group = {state->action_begin, state->action_count, a, record};
+    SLT_TRY(events_queue_group(sim, group));
     SLT_TRY(events_assign(sim));
   }
   if (schedule->stops) {

@@ -7,9 +7,10 @@
 // next one reads. At the end of that chain the equations of the new mode are solved: that is the
 // *candidate*. Switches (`if`, `abs`, ...) follow it. A guard that reads a quantity the new mode
 // computes in another way (a force, a voltage: see reads_candidate) may reject it: it was mythical,
-// what it assigned is dropped, and the transition goes on from x_k. Guards on states and on
-// quantities that did not change their meaning are read in the next round, on committed values
-// only.
+// what was assigned with a state that is left now is dropped, and the transition goes on from x_k.
+// Guards on states and on quantities that did not change their meaning are read in the next round,
+// on committed values only.
+#include "base/keys.h"
 #include "engine/run/run.h"
 
 #include <math.h>
@@ -27,6 +28,8 @@ SltStatus eng_endless(EngSim* sim) {
 
 void events_begin_round(EngSim* sim) {
   sim->dae.from = sim->core.mode;
+  if (sim->model->automaton_count)
+    memcpy(sim->events.begun, sim->state, sim->model->automaton_count * sizeof *sim->state);
   sim->events.round_key = sim->events.values_key;
   eng_trace_settling(sim);
   events_forget_assigned(sim);
@@ -68,84 +71,34 @@ static SltStatus check_chain(EngSim* sim) {
   Events* events = &sim->events;
   SLT_TRY(events_next_round(sim));
   uint64_t key = sim->events.mode_key + events->values_key;
-  const struct EventsSeenEntry* again = NULL;
-  SLT_TRY(events_seen_add(sim, &events->chain, key, sim->core.changes, &again));
+  const BaseKey* again = NULL;
+  SLT_TRY(eng_keys_add(sim, &events->chain, key, sim->core.changes, &again));
   if (!again) return SLT_OK;
   return again->note == sim->core.changes ? eng_endless(sim) : events_check_repetition(sim, key);
 }
 
-/// Assign what is queued, fire the guards that ask for the states that were entered, and so on.
-static SltStatus follow_states(EngSim* sim, uint32_t* iteration) {
-  Events* events = &sim->events;
-  SLT_TRY(events_assign(sim));
-  if (!events->readers.list || events->entered_count == 0) return SLT_OK;
-  events_enabled_clear(sim);
-  events_seen_clear(&events->chain);
-  for (;;) {
-    ask_readers(sim);
-    const uint32_t* fired = events->fired + events->fired_count;  // behind those of the round
-    uint32_t count = events_enabled_choose(sim, sim->model->automaton_count);
-    if (count == 0) return SLT_OK;
-    SLT_TRY(check_chain(sim));
-    ++*iteration;
-    for (uint32_t i = 0; i < count; i++) {
-      SLT_TRY(eng_fire_transition(sim, fired[i], *iteration));
-    }
-    SLT_TRY(events_assign(sim));
-    for (uint32_t i = 0; i < count; i++) {
-      uint32_t a = sim->model->transitions[fired[i]].automaton;
-      events_enabled_put(sim, a, follows_states(sim, a));
-    }
-  }
-}
-
-// ---- candidates ---------------------------------------------------------------------------------
-
-/// Through which equations a quantity is computed; 0 where it is none of those that are.
-static uint64_t way_of(const ModelMode* mode, const ModelRead* read) {
-  return mode->var_way ? mode->var_way[read->var] : 0;
-}
-
-static bool is_state(const ModelMode* mode, const ModelRead* read) {
-  const ModelVarMode* var = &mode->vars[read->var];
-  return var->role == MODEL_ROLE_STATE && read->order < var->state_order;
-}
-
-/// A guard is read on the candidate, and may reject it, when it asks for post(x) or when the new
-/// mode computes something it reads in another way than the mode of the committed values did
-/// (whether or not anybody has asked for it there). What was a state has its value from before.
-static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const ModelMode* from) {
-  const ModelMode* mode = sim->core.mode;
-  for (uint32_t i = 0; i < guard->atom_count; i++) {
-    const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
+/// Judge the relations of a condition, if it compares nothing that has yet to be solved for.
+static bool judge_explicit(EngSim* sim, const ModelGuard* condition) {
+  for (uint32_t i = 0; i < condition->atom_count; i++) {
+    const ModelAtom* atom = &sim->model->atoms[condition->atoms[i]];
     for (uint32_t k = 0; k < atom->read_count; k++) {
-      const ModelRead* read = &atom->reads[k];
-      if (read->when == MODEL_POST) return true;
-      if (!from || is_state(from, read) || is_state(mode, read)) continue;
-      uint64_t way = way_of(mode, read);
-      if (way != 0 && way != way_of(from, read)) return true;
+      uint32_t env = sim->model->vars[atom->reads[k].var].env + atom->reads[k].order;
+      if (sim->values.computed[env] && events_visit_origins(sim, env, NULL, NULL)) return false;
     }
+    uint32_t index = eng_atom_place(sim->core.mode, condition->atoms[i]);
+    if (index != MODEL_NONE) eng_atom_judge(sim, index);
   }
-  return false;
+  return true;
 }
 
-/// The same where it asks for an impulse: what was assigned meets equations that held before it.
-static bool reads_impulse(EngSim* sim, const ModelGuard* guard) {
-  for (uint32_t i = 0; i < guard->atom_count; i++) {
-    uint32_t index = eng_atom_place(sim->core.mode, guard->atoms[i]);
-    bool truth = false;
-    if (index != MODEL_NONE && eng_impulse_truth(sim, index, &truth)) return true;
-  }
-  return false;
-}
-
-/// Switches follow the candidate.
-static uint32_t flip_switches(EngSim* sim, uint32_t iteration) {
+/// Switches follow the candidate, or what is known of it before it is solved for.
+static uint32_t flip_switches(EngSim* sim, uint32_t iteration, bool solved) {
   uint32_t fired = 0;
   EngList automata = eng_instant_automata(sim);
   for (uint32_t n = 0; n < automata.count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH || eng_is_barred(sim, a)) continue;
+    if (!solved && !judge_explicit(sim, sim->model->automata[a].condition)) continue;
     if (!eng_automaton_active(sim, a) || !eng_switch_flips(sim, a)) continue;
     eng_fire_switch(sim, a, iteration);
     fired++;
@@ -167,6 +120,115 @@ static SltStatus move_pieces(EngSim* sim, uint32_t iteration, uint32_t* fired) {
   return SLT_OK;
 }
 
+SltStatus events_follow_assigned(EngSim* sim, uint32_t iteration) {
+  for (uint32_t moved = 1; moved > 0;) {
+    SLT_TRY(eng_preview_mode(sim));
+    bool solved = !sim->core.mode->implicit;
+    if (solved) eng_atoms_update(sim);
+    if (!solved) eng_evaluate_g(sim, sim->core.t, true);
+    moved = flip_switches(sim, iteration, solved);
+    if (moved == 0 && solved) SLT_TRY(move_pieces(sim, iteration, &moved));
+    SLT_TRY(events_assign(sim));
+    if (moved > 0) SLT_TRY(check_chain(sim));
+  }
+  return SLT_OK;
+}
+
+/// Whether a transition assigns what it reads from computed values.
+static bool assigns_computed(const EngSim* sim, uint32_t transition) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  return events_reads_computed(sim, t->action_begin, t->action_count) ||
+         events_reads_computed(sim, to->action_begin, to->action_count);
+}
+
+/// Assign what is queued, fire the guards that ask for the states that were entered, and so on.
+static SltStatus follow_states(EngSim* sim, uint32_t* iteration) {
+  Events* events = &sim->events;
+  SLT_TRY(events_assign(sim));
+  if (!events->readers.list || events->entered_count == 0) return SLT_OK;
+  events_enabled_clear(sim);
+  base_keys_reset(&events->chain);
+  for (;;) {
+    ask_readers(sim);
+    const uint32_t* fired = events->fired + events->fired_count;  // behind those of the round
+    uint32_t count = events_enabled_choose(sim, sim->model->automaton_count);
+    if (count == 0) return SLT_OK;
+    SLT_TRY(check_chain(sim));
+    bool computed = false;
+    for (uint32_t i = 0; i < count; i++)
+      computed |= assigns_computed(sim, fired[i]);
+    if (computed) SLT_TRY(events_follow_assigned(sim, *iteration));
+    ++*iteration;
+    for (uint32_t i = 0; i < count; i++) {
+      SLT_TRY(eng_fire_transition(sim, fired[i], *iteration));
+    }
+    SLT_TRY(events_assign(sim));
+    for (uint32_t i = 0; i < count; i++) {
+      uint32_t a = sim->model->transitions[fired[i]].automaton;
+      events_enabled_put(sim, a, follows_states(sim, a));
+    }
+  }
+}
+
+// ---- candidates ---------------------------------------------------------------------------------
+
+/// Through which equations a quantity is computed; 0 where it is none of those that are.
+static uint64_t provenance_of(const ModelMode* mode, const ModelRead* read) {
+  return mode->provenance ? mode->provenance[read->var] : 0;
+}
+
+static bool is_state(const ModelMode* mode, const ModelRead* read) {
+  const ModelVarMode* var = &mode->vars[read->var];
+  return var->role == MODEL_ROLE_STATE && read->order < var->state_order;
+}
+
+/// The mode of the committed values with its switches as they are now: the branches of an `if` are
+/// no other way to compute something, as those of if() are none.
+static const ModelMode* compared_mode(EngSim* sim, const ModelMode* from) {
+  uint32_t* states = sim->events.begun;
+  bool moved = false;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    bool flipped = states[a] != sim->state[a];
+    if (!flipped || sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) continue;
+    states[a] = sim->state[a];
+    moved |= sim->model->automata[a].has_bodies;
+  }
+  const ModelMode* mode = NULL;
+  const Diag* failure = NULL;
+  // one that has no solution can have computed nothing
+  if (!from || !moved || eng_get_mode(sim, states, &mode, &failure) < 0) return from;
+  return mode;
+}
+
+/// A guard is read on the candidate, and may reject it, when it asks for post(x) or when the new
+/// mode computes something it reads in another way than the mode of the committed values did
+/// (whether or not anybody has asked for it there). What was a state has its value from before.
+static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const ModelMode* from) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
+    for (uint32_t k = 0; k < atom->read_count; k++) {
+      const ModelRead* read = &atom->reads[k];
+      if (read->when == MODEL_POST) return true;
+      if (!from || is_state(from, read) || is_state(mode, read)) continue;
+      uint64_t provenance = provenance_of(mode, read);
+      if (provenance != 0 && provenance != provenance_of(from, read)) return true;
+    }
+  }
+  return false;
+}
+
+/// The same where it asks for an impulse: what was assigned meets equations that held before it.
+static bool reads_impulse(EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t index = eng_atom_place(sim->core.mode, guard->atoms[i]);
+    bool truth = false;
+    if (index != MODEL_NONE && eng_impulse_truth(sim, index, &truth)) return true;
+  }
+  return false;
+}
+
 static bool others_enabled(EngSim* sim) {
   EngList automata = eng_instant_automata(sim);
   for (uint32_t n = 0; n < automata.count; n++) {
@@ -180,7 +242,7 @@ static bool others_enabled(EngSim* sim) {
 /// Switches, then pieces, and only then guards are asked: for values that are what they say. What a
 /// guard is while they still move is no edge of it. `quiet`: nothing is enabled at all.
 static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
-  *fired = flip_switches(sim, iteration);
+  *fired = flip_switches(sim, iteration, true);
   if (*fired == 0) SLT_TRY(move_pieces(sim, iteration, fired));
   *quiet = *fired == 0 && !others_enabled(sim);
   return events_assign(sim);
@@ -192,7 +254,8 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
                                   uint32_t iteration, uint32_t* fired) {
   Events* events = &sim->events;
   *fired = 0;
-  bool dropped = false;
+  bool mythical = false;
+  from = compared_mode(sim, from);
   EngList automata = eng_instant_automata(sim);
   // what friction has to bear is known once no contact pulls
   for (uint32_t n = 0; n < 2 * automata.count && !(n == automata.count && *fired); n++) {
@@ -204,16 +267,15 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
     const ModelGuard* guard = &sim->model->transitions[transition].guard;
     // one that asks for what was assigned tells what has happened, whatever holds after it
     bool struck = guard->atom_count == 1 && sim->atoms[guard->atoms[0]].kind.struck;
-    if (struck) events_keep_assigned(sim);
     bool reads = !struck && reads_candidate(sim, guard, from);
     if (!reads && !reads_impulse(sim, guard)) continue;
     // equations that were there before leave what has been assigned
-    if (reads && !dropped) {
+    if (reads && !mythical) {
       eng_trace_mythical(sim, first);
-      events_drop_assigned(sim);
       sim->core.stop_wanted = false;
-      dropped = true;
+      mythical = true;
     }
+    if (reads) events_drop_assigned(sim, a);
     SLT_TRY(eng_fire_transition(sim, transition, iteration));
     (*fired)++;
     if (events->one_by_one) break;
@@ -236,11 +298,8 @@ static bool only_grazes(const EngSim* sim, uint32_t id) {
 static bool only_touches(EngSim* sim, const ModelMode* from, uint32_t id) {
   const EngAtom* atom = &sim->atoms[id];
   if (!sim->model->atoms[id].continuous || !sim->active.live[id] || !atom->truth) return false;
-  uint32_t index = 0;
-  while (index < from->atom_count && from->atoms[index] != id) {
-    index++;
-  }
-  if (index == from->atom_count) return false;
+  uint32_t index = eng_atom_place(from, id);
+  if (index == MODEL_NONE) return false;
   eng_control_margin(sim);
   return fabs(sim->detect.g[index]) <= sim->proof.margin[index];
 }
@@ -320,6 +379,8 @@ static SltStatus give_up(EngSim* sim, const ModelMode* from, uint32_t first_reco
   SLT_TRY(return_to_start(sim, from, &returned));
   if (!returned) return eng_endless(sim);
   eng_trace_mythical(sim, first_record);
+  for (uint32_t i = first_record; i < eng_trace_count(sim); i++)
+    eng_trace_fallen(sim, i);
   return SLT_OK;
 }
 
@@ -330,9 +391,9 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
     // what has fired so far has changed states and truths, but no value
     if (!first) events_take_up_values(sim);
     SLT_TRY(follow_states(sim, iteration));
-    const struct EventsSeenEntry* again = NULL;
+    const BaseKey* again = NULL;
     uint64_t key = events->mode_key + events->values_key;
-    SLT_TRY(events_seen_add(sim, &events->tried, key, 0, &again));
+    SLT_TRY(eng_keys_add(sim, &events->tried, key, 0, &again));
     if (again) {
       bool found = false;
       SLT_TRY(eng_dae_complement(sim, &found));

@@ -33,13 +33,14 @@ void local_fetch(EngSim* sim, uint32_t env) {
 
 bool local_present_value(EngSim* sim, uint32_t id) {
   double t = sim->core.t;
+  sim->detect.g_epoch = 0;
   return eng_output(sim, ENG_SINGLE_G, t, present_state, sim, id, &sim->detect.g[id]) &&
          eng_output(sim, ENG_SINGLE_SLOPE, t, present_state, sim, id, &sim->detect.gdot[id]);
 }
 
 /// The states that an event indicator reads, for its bounds.
 static void fetch_reads(EngSim* sim, uint32_t id) {
-  const LocalReaders* reads = &sim->local->index.reads;
+  const BaseLists* reads = &sim->local->index.reads;
   for (uint32_t k = reads->begin[id]; k < reads->begin[id + 1]; k++) {
     sim->x[reads->list[k]] = present_state(sim, reads->list[k]);
   }
@@ -85,7 +86,7 @@ bool local_add_state(EngSim* sim, uint32_t state) {
   for (uint32_t k = 0; k < local->state_count; k++) {
     if (local->states[k] == state) return true;
   }
-  if (local->state_count == LOCAL_STATES) return false;
+  if (local->state_count == LOCAL_STATES || local_is_held(sim, state)) return false;
   local->x[local->state_count] = present_state(sim, state);
   local->states[local->state_count++] = state;
   return !(local->index.wide[sim->model->env_count + state] & 2);
@@ -105,7 +106,7 @@ bool local_keep_atom(EngSim* sim, uint32_t id) {
   for (uint32_t k = 0; k < now->kept_count; k++) {
     if (now->kept[k].id == id) return true;
   }
-  if (now->kept_count == LOCAL_ATOMS) return false;
+  if (now->kept_count == LOCAL_ATOMS || sim->local->held.atoms[id]) return false;
   LocalKept* kept = &now->kept[now->kept_count++];
   kept->id = id;
   kept->live = sim->active.live[id];
@@ -136,7 +137,7 @@ static bool bring_guard(EngSim* sim, const ModelGuard* guard) {
 }
 
 bool local_widen(EngSim* sim, uint32_t state) {
-  const LocalReaders* atoms = &sim->local->index.atoms;
+  const BaseLists* atoms = &sim->local->index.atoms;
   uint32_t key = sim->model->env_count + state;
   if (!local_add_state(sim, state)) return false;
   for (uint32_t i = atoms->begin[key]; i < atoms->begin[key + 1]; i++) {
@@ -249,7 +250,7 @@ static bool run_rounds(EngSim* sim) {
   bool plain = true;
   bool back = false;
   events_enabled_clear(sim);
-  events_seen_clear(&sim->events.path);
+  base_keys_clear(&sim->events.path);
   if (events_comes_back(sim, &back) < 0) return false;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     const EngCrossing* crossing = &sim->detect.crossings[i];
@@ -392,7 +393,8 @@ static void end_instant(EngSim* sim) {
   eng_warn_of_grazing(sim);
   end_atoms(sim);
   now->apart = false;
-  sim->detect.end_known = false;  // the trial ends elsewhere
+  sim->detect.g_epoch = 0;  // the trial ends elsewhere
+  core->local.behind = eng_is_held(sim);
   replace_motion(sim);
   for (uint32_t k = 0; k < now->moved_count; k++) {
     events_latch_edges(sim, now->moved[k].automaton, true);
@@ -449,6 +451,7 @@ void eng_local_refresh(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!core->local.stale) return;
   core->local.stale = false;
+  if (core->local.behind) eng_local_rejoin_slow(sim);
   struct EngLocal* local = sim->local;
   // values before the event, then those after it; resets are exact
   num_dense_eval(sim->stepper, core->t, sim->x);

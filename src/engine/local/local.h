@@ -6,7 +6,7 @@
 
 #include "engine/detect/detect.h"
 
-#define ENG_LOCAL_MOVED 8  // automata that a local event may move
+#define ENG_LOCAL_MOVED 64  // automata that a local event may move
 
 #define ENG_LOCAL_IMMINENT 256
 #define ENG_LOCAL_AUTOMATA 17  // models of so many automata can have local events (local/)
@@ -48,6 +48,7 @@ typedef struct EngLocalMotion {
   bool crowded;    // more relations are imminent than can be followed
   bool marked;     // something is known of indicators (EngLocalTrial.mark)
   bool lazy;       // ... and those far from their boundary were passed over
+  bool behind;     // contacts and sides of surfaces do not know what local events have changed
   bool margins;    // margins are those of the begin of the trial, and inputs of g are the same
   double reach;    // of what is shared, on the present trial; 0: nothing is
   double most;     // ... for which the weights were tested; 0: not possible
@@ -85,18 +86,18 @@ void eng_local_settle_active_slow(EngSim* sim);
 /// eng_detect() on a new trial where relations far from their boundary can be passed over; false:
 /// nothing is decided.
 bool eng_local_detect_slow(EngSim* sim, double t_from, bool* found);
+/// Contacts and sides of surfaces follow what local events have changed.
+void eng_local_rejoin_slow(EngSim* sim);
 /// Whether the sizes for which margins were made allow for the states that a relation reads.
 bool eng_local_margin_holds(const EngSim* sim, uint32_t id);
-/// Whether equations of states read a place of the environment; false: that is not known here.
-bool eng_local_flow_reads(const EngSim* sim, uint32_t env, bool* reads);
 /// Whether a crossing in time alone can wait with the others of a trial: one automaton reads it.
 bool eng_local_takes_time(const EngSim* sim, uint32_t id);
 /// Whether it is known who reads what in the present mode.
 bool eng_local_is_prepared(const EngSim* sim);
 /// What the proof of one relation needs, control points of its states included.
 void eng_local_control(EngSim* sim, uint32_t id, double t_from);
-/// eng_atoms_mesh() at the end of such a trial; false when it was not one.
-bool eng_local_mesh_slow(EngSim* sim);
+/// eng_atoms_mesh() at the end of such a trial.
+void eng_local_mesh_slow(EngSim* sim);
 /// Values and slopes of relations that were passed over are computed anyway, in any way.
 void eng_local_forget_far_slow(EngSim* sim);
 /// ... now, for the mesh point with these states.

@@ -96,7 +96,7 @@ static bool moves_along(const struct EngLocal* local, uint32_t state) {
 static uint32_t moved_reader(EngSim* sim, uint32_t key, const double* ends, double end_change,
                              double area) {
   const struct EngLocal* local = sim->local;
-  const LocalReaders* rhs = &local->index.rhs;
+  const BaseLists* rhs = &local->index.rhs;
   double t1 = local->part->trial.t;
   for (uint32_t r = rhs->begin[key]; r < rhs->begin[key + 1]; r++) {
     uint32_t reader = rhs->list[r];
@@ -113,6 +113,16 @@ static uint32_t moved_reader(EngSim* sim, uint32_t key, const double* ends, doub
     return reader;
   }
   return MODEL_NONE;
+}
+
+/// Whether the motion of something that is held reads a state: it is left by its own rules then.
+static bool moves_held(const EngSim* sim, uint32_t key) {
+  const BaseLists* rhs = &sim->local->index.rhs;
+  bool held = false;
+  for (uint32_t r = rhs->begin[key]; sim->local->held.any && r < rhs->begin[key + 1]; r++) {
+    held |= local_is_held(sim, rhs->list[r]);
+  }
+  return held;
 }
 
 /// What the change of the motion does to those that are left alone. `reader`: a state for which it
@@ -140,6 +150,7 @@ static bool drift_is_small(EngSim* sim, uint32_t* reader) {
     double end_change = fabs(part->trial.x[k] - ends[k]);
     double area = fmax(begin_change, fmax(middle_change, end_change)) * rest;
     if (!(area > 0.0)) continue;
+    if (moves_held(sim, key)) return false;
     if (state == index->shared && sim->core.local.reach > 0.0) {
       if (local_share_is_idle(sim, area, &spent)) continue;
       local->shares = true;

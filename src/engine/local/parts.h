@@ -12,23 +12,16 @@
 
 #include "engine/run/run.h"
 
-#define LOCAL_STATES  8     // states whose equations one event may change
-#define LOCAL_ATOMS   32    // atoms that may read them
-#define LOCAL_WRITES  16    // values that may be set
-#define LOCAL_ROUNDS  8     // transitions that may fire in it
+#define LOCAL_STATES  64    // states whose equations one event may change
+#define LOCAL_ATOMS   256   // atoms that may read them
+#define LOCAL_WRITES  256   // values that may be set
+#define LOCAL_ROUNDS  64    // transitions that may fire in it
 #define LOCAL_EDGES   16    // transitions out of the state that is left
 #define LOCAL_WIDE    48    // readers beyond which a quantity is read by "everybody"
 #define LOCAL_SHARE   0.1   // of the tolerance, for what is left alone
 #define LOCAL_EVENTS  4.0   // in a step, at least, if it is made short for their sake
 #define LOCAL_REST    1e-5  // of the trial: shorter rests are not worth the trouble
 #define LOCAL_SEVERAL (MODEL_NONE - 1)
-
-/// LocalReaders of each key: lists behind each other.
-typedef struct LocalReaders {
-  uint32_t* begin;  // key_count + 1
-  uint32_t* list;
-  size_t list_capacity;
-} LocalReaders;
 
 /// Who reads what in a mode. Keys: environment entries, then states.
 typedef struct LocalIndex {
@@ -39,15 +32,15 @@ typedef struct LocalIndex {
   uint32_t* owner;         // per atom: the automaton that asks for it; MODEL_NONE, LOCAL_SEVERAL
   uint8_t* plain;          // per automaton: only its own transitions depend on its state
   uint8_t* wide;           // per key: 1 too many equations, 2 too many atoms
-  LocalReaders rhs, atoms;
-  uint32_t shared;     // the one state that many read; MODEL_NONE: none, or several
-  bool steady;         // what it does to its readers changes at events alone
-  LocalReaders reads;  // per atom: states that it reads
-  double* form_coef;   // parallel to them: coefficients where g is affine and they never change...
-  double* form_time;   // ... that of the time, per atom
-  uint8_t* has_form;   // ... and whether it is so
+  BaseLists rhs, atoms;
+  uint32_t shared;    // the one state that many read; MODEL_NONE: none, or several
+  bool steady;        // what it does to its readers changes at events alone
+  BaseLists reads;    // per atom: states that it reads
+  double* form_coef;  // parallel to them: coefficients where g is affine and they never change...
+  double* form_time;  // ... that of the time, per atom
+  uint8_t* has_form;  // ... and whether it is so
   ModelSingles singles[ENG_SINGLES];
-  LocalReaders regs;  // per environment entry: registers of its copies, as program << 29 | register
+  BaseLists regs;  // per environment entry: registers of its copies, as program << 29 | register
 } LocalIndex;
 
 /// A value that the local instant in progress sets.
@@ -69,6 +62,12 @@ typedef struct LocalMoved {
   uint32_t automaton, from;
   EngTransition edges[LOCAL_EDGES];  // out of `from`, as they were
 } LocalMoved;
+
+/// What others than the equations move: per key, relation and automaton (held.c).
+typedef struct LocalHeld {
+  bool any;
+  uint8_t *keys, *atoms, *automata;
+} LocalHeld;
 
 /// The local instant in progress: its active set, and what is needed to take it back.
 typedef struct LocalInstant {
@@ -111,6 +110,7 @@ struct EngLocal {
   double shared_c[5];  // what is shared after the instant
   bool restart;        // the motion of the others would be off too far: all is integrated anew
   LocalInstant now;
+  LocalHeld held;
   LocalTouched touched;
 };
 
@@ -217,6 +217,22 @@ void local_wait_for(EngSim* sim, const EngCrossing* crossing);
 bool local_take_crossings(EngSim* sim);
 void local_return_crossings(EngSim* sim);
 
+// held.c
+
+/// After an instant: what the participants of the motion hold from now on.
+void local_find_held(EngSim* sim);
+
+/// Whether one automaton asks for a relation, and nothing holds either.
+static inline bool local_is_owned(const EngSim* sim, uint32_t id) {
+  return sim->local->index.owner[id] < LOCAL_SEVERAL && !sim->local->held.atoms[id];
+}
+
+static inline bool local_is_held(const EngSim* sim, uint32_t state) {
+  return sim->local->held.keys[sim->model->env_count + state] != 0;
+}
+
+/// Whether a relation reads neither pre() nor post() of anything.
+bool local_reads_now(const ModelAtom* atom);
 /// Whether rounds of the model can be carried out in place at all.
 bool local_rounds_suit(const EngSim* sim);
 

@@ -120,7 +120,7 @@ bool eng_local_margin_holds(const EngSim* sim, uint32_t id) {
   const EngCore* core = &sim->core;
   if (!core->local.margins || !eng_local_is_prepared(sim)) return false;
   if (!(fabs(sim->stepper->trial.t) <= 2.0 * core->margins.t)) return false;
-  const LocalReaders* reads = &sim->local->index.reads;
+  const BaseLists* reads = &sim->local->index.reads;
   for (uint32_t k = reads->begin[id]; k < reads->begin[id + 1]; k++) {
     uint32_t state = reads->list[k];
     // control points along the trial have made it larger where they are
@@ -140,9 +140,8 @@ void eng_local_control(EngSim* sim, uint32_t id, double t_from) {
 
 static bool is_suitable(const EngSim* sim, double t_from) {
   const EngCore* core = &sim->core;
-  return eng_local_is_prepared(sim) && !core->slide.count && !core->contact.active &&
-         !core->dwell.any && t_from == sim->stepper->trial.t0 && isinf(core->calendar.t_linear) &&
-         sim->stepper->method->dense_degree == 4;
+  return eng_local_is_prepared(sim) && !sim->local->held.any && t_from == sim->stepper->trial.t0 &&
+         isinf(core->calendar.t_linear) && sim->stepper->trial.degree == 4;
 }
 
 /// Truth of a relation that crosses nothing at a time of the trial: one that is looked at, not
@@ -176,7 +175,7 @@ static void look_at_guards(EngSim* sim, uint32_t automaton, const EngCrossing* c
 
 bool local_is_silent(EngSim* sim, const EngCrossing* c) {
   uint32_t owner = sim->local->index.owner[c->index];
-  if (owner >= LOCAL_SEVERAL) return false;
+  if (!local_is_owned(sim, c->index)) return false;
   EngAtom* atom = &sim->atoms[c->index];
   double* truth = &sim->env[sim->model->atoms[c->index].env];
   double latched = *truth;
@@ -257,12 +256,12 @@ static bool begin_trial(EngSim* sim, bool* found) {
   EngCore* core = &sim->core;
   double t_end = sim->stepper->trial.t;
   uint32_t count = sim->detect.crossing_count;
-  eng_local_collect(sim);
+  eng_local_collect_slow(sim);
   if (count == 0) return true;
   if (!core->local.running) return false;
   const EngWaiting* first = local_first(sim);
   if (core->local.doubt || core->local.crowded) return false;
-  if (first && sim->local->index.owner[first->atom] >= LOCAL_SEVERAL) return false;
+  if (first && !local_is_owned(sim, first->atom)) return false;
   first = local_first_to_fire(sim);
   if (!first) return true;
   *found = true;
@@ -322,10 +321,10 @@ void eng_local_show_far_slow(EngSim* sim, double t, const double* x) {
   eng_local_forget_far(sim);
 }
 
-bool eng_local_mesh_slow(EngSim* sim) {
+void eng_local_mesh_slow(EngSim* sim) {
   EngCore* core = &sim->core;
-  if (!core->local.lazy) return false;
   core->local.lazy = false;
+  sim->detect.g_epoch = 0;
   bool changed = false;
   for (uint32_t i = 0; i < core->local.candidate_count; i++) {
     uint32_t id = sim->waiting.candidates[i];
@@ -338,9 +337,8 @@ bool eng_local_mesh_slow(EngSim* sim) {
   }
   core->local.candidate_count = 0;
   if (changed) eng_edges_visit(sim, false);
-  if (core->t < core->calendar.t_passing) return true;
+  if (core->t < core->calendar.t_passing) return;
   // times that were passed are behind us; others are computed from values of now
   eng_local_show_far_slow(sim, core->t, sim->x);
   eng_schedule_linear(sim);
-  return true;
 }

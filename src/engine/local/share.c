@@ -128,7 +128,7 @@ void local_begin_sharing(EngSim* sim) {
   core->local.reach = 0.0;
   core->local.imminent_count = 0;
   core->local.crowded = false;
-  if (shared == MODEL_NONE || sim->stepper->method->dense_degree != 4) return;
+  if (shared == MODEL_NONE || sim->stepper->trial.degree != 4) return;
   find_weights(sim);
   if (core->local.most == 0.0) return;
   double bent = core->local.bend * sim->stepper->trial.h;

@@ -80,7 +80,6 @@ void eng_local_collect_slow(EngSim* sim) {
   core->local.running = false;
   adapt_bound(sim);
   if (sim->detect.crossing_count == 0) return;
-  if (core->slide.count || core->contact.active || core->dwell.any) return;
   if (!eng_local_is_prepared(sim)) return;
   core->local.count = 0;
   core->local.spent = 0.0;
@@ -136,23 +135,24 @@ bool eng_local_next_slow(EngSim* sim) {
   const EngWaiting* top = local_first_to_fire(sim);
   double end = sim->stepper->trial.t;
   double reach = eng_time_resolution(end);
+  bool ends = eng_held_ends_before(sim, top ? top->t : end);
   core->segment.t0 = core->t;
-  core->segment.event = top != NULL;
-  core->segment.t1 = !top || top->t >= end - reach ? end : top->t;
+  core->segment.event = ends || top != NULL;
+  core->segment.t1 = ends ? core->t_event : !top || top->t >= end - reach ? end : top->t;
   core->t_event = core->segment.t1;
   return true;
 }
 
 void eng_local_sync_slow(EngSim* sim) {
   EngCore* core = &sim->core;
-  if (!core->local.running) return;
   core->local.running = false;
   core->local.stale = false;
   eng_local_settle_active(sim);
   // the crossings of this instant, for the instant
   sim->detect.crossing_count = 0;
   double reach = eng_time_resolution(core->t);
-  for (const EngWaiting* top = local_first(sim); top && top->t <= core->t + reach;
+  bool ends = core->exit.pending || core->contact.lifts;
+  for (const EngWaiting* top = local_first(sim); top && !ends && top->t <= core->t + reach;
        top = local_first(sim)) {
     sim->detect.crossings[sim->detect.crossing_count++] = sim->waiting.crossing[top->atom];
     sim->waiting.waits[top->atom] = 0;
@@ -163,9 +163,7 @@ void eng_local_sync_slow(EngSim* sim) {
     sim->atoms[core->mode->atoms[sim->active.indicators[i]]].end_known = false;
   }
   core->margins.stale = true;
-  // the instant that follows would compute the same
-  sim->detect.g_stands =
-      !eng_atoms_mesh(sim) && !sim->detect.has_pre && sim->active.indicator_count > 0;
+  eng_atoms_mesh(sim);
   core->mesh_t = core->t;
 }
 
@@ -173,6 +171,7 @@ bool local_take_crossings(EngSim* sim) {
   const EngCore* core = &sim->core;
   EngDetection* detect = &sim->detect;
   if (!core->local.running || core->segment.whole || core->segment.due) return false;
+  if (core->exit.pending || core->contact.lifts) return false;
   if (core->local.doubt || core->local.crowded || !eng_local_is_prepared(sim)) return false;
   const EngWaiting* top = heap_top(sim);
   if (!top || top->t != core->t) return false;
@@ -182,8 +181,7 @@ bool local_take_crossings(EngSim* sim) {
   detect->crossing_count = 0;
   for (; plain && top && top->t <= reach; top = local_first(sim)) {
     const EngCrossing* crossing = &sim->waiting.crossing[top->atom];
-    bool owned = sim->local->index.owner[crossing->index] < LOCAL_SEVERAL;
-    plain = owned && detect->crossing_count < ENG_LOCAL_MOVED;
+    plain = local_is_owned(sim, crossing->index) && detect->crossing_count < ENG_LOCAL_MOVED;
     if (!plain) break;
     detect->crossings[detect->crossing_count++] = *crossing;
     heap_drop(sim);

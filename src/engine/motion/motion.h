@@ -141,10 +141,6 @@ void eng_scales_enter(EngSim* sim);
 void eng_scales_follow(EngSim* sim);
 /// After a snapshot was restored.
 void eng_scales_rebind(EngSim* sim);
-/// Scale of the entry of the environment that a state or another variable has: the largest
-/// magnitude at committed points so far, of it or of its family; a given nominal value counts. 0:
-/// not known. Only states are followed by themselves.
-double eng_scale(EngSim* sim, uint32_t env);
 /// A trial was rejected again: weights that are below what rounding does to the rates are raised to
 /// that. False: none is.
 bool eng_scales_raise(EngSim* sim);

@@ -13,11 +13,7 @@
 
 /// A condition that holds in few models: what follows from it is laid aside, so that the way of an
 /// event through the code is short.
-#if defined(__GNUC__)
 #define ENG_UNLIKELY(condition) __builtin_expect((condition) ? 1 : 0, 0)
-#else
-#define ENG_UNLIKELY(condition) (condition)
-#endif
 
 static inline SltStatus eng_memory_check(EngSim* sim) {
   return ENG_UNLIKELY(sim->memory.lost) ? eng_memory_check_slow(sim) : SLT_OK;
@@ -80,12 +76,6 @@ static inline bool eng_slides_locally(const EngSim* sim) {
   return sim->core.slide.count && sim->core.slide.local;
 }
 
-/// Automata that may move while time flows, ascending.
-static inline EngList eng_active_automata(EngSim* sim) {
-  return ENG_UNLIKELY(eng_slides_locally(sim)) ? eng_active_automata_slow(sim)
-                                               : (EngList){NULL, sim->model->automaton_count};
-}
-
 /// From here on the instant looks at everything.
 static inline void eng_active_complete(EngSim* sim) {
   if (ENG_UNLIKELY(sim->active.reduced)) eng_active_complete_slow(sim);
@@ -101,12 +91,17 @@ static inline double eng_point_state(const void* point, uint32_t state) {
 /// Dense output of the trial into sim->x, unless a search has just put it there.
 static inline void eng_states_at(EngSim* sim, double t) {
   if (sim->values.searching && sim->values.dense_t == t) return;
+  if (t == sim->stepper->trial.t) {
+    eng_states_at_end(sim);
+    return;
+  }
   num_dense_eval(sim->stepper, t, sim->x);
   sim->values.dense_t = t;
+  sim->values.epoch++;
 }
 
 static inline void eng_evaluate_gdot(EngSim* sim, double t) {
-  sim->detect.gdot_t = (double)NAN;
+  sim->detect.gdot_epoch = 0;
   model_program_run(&sim->core.mode->gdot, eng_context(sim), sim->programs.gdot, t, sim->x,
                     sim->detect.gdot);
 }
@@ -114,7 +109,7 @@ static inline void eng_evaluate_gdot(EngSim* sim, double t) {
 /// g (and gdot) of the mode's atoms from sim->x at time t.
 static inline void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
   const ModelMode* mode = sim->core.mode;
-  sim->detect.g_t = (double)NAN;
+  sim->detect.g_epoch = 0;
   // pre(x) means something in an instant only; while time flows it is x
   const ModelProgram* g = sim->instant.running ? &mode->g : &mode->g_flow;
   double* regs = sim->instant.running ? sim->programs.g : sim->programs.g_flow;
@@ -125,13 +120,13 @@ static inline void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
 
 /// The same on the trial, as far as a search has not just been there.
 static inline void eng_g_at(EngSim* sim, double t, bool with_slope) {
-  bool searching = sim->values.searching;
+  EngDetection* detect = &sim->detect;
   eng_states_at(sim, t);
-  if (!searching || sim->detect.g_t != t) eng_evaluate_g(sim, t, false);
-  sim->detect.g_t = t;
+  if (detect->g_epoch != sim->values.epoch) eng_evaluate_g(sim, t, false);
+  detect->g_epoch = sim->values.epoch;
   if (!with_slope) return;
-  if (!searching || sim->detect.gdot_t != t) eng_evaluate_gdot(sim, t);
-  sim->detect.gdot_t = t;
+  if (detect->gdot_epoch != sim->values.epoch) eng_evaluate_gdot(sim, t);
+  detect->gdot_epoch = sim->values.epoch;
 }
 
 /// Places of the atoms that are not at rest at a surface.
@@ -153,10 +148,6 @@ static inline void eng_control_margin(EngSim* sim) {
   if (ENG_UNLIKELY(sim->core.margins.stale)) eng_control_margin_slow(sim);
 }
 
-static inline double eng_extrapolate(EngSim* sim) {
-  return ENG_UNLIKELY(sim->detect.extrapolates) ? eng_extrapolate_slow(sim) : (double)INFINITY;
-}
-
 static inline bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth) {
   return ENG_UNLIKELY(sim->dae.impulsive) && eng_impulse_truth_slow(sim, i, truth);
 }
@@ -172,13 +163,6 @@ static inline SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVe
   sim->core.slide.count = 0;
   return ENG_UNLIKELY(sim->detect.has_separating) ? eng_slide_continue_slow(sim, settled, verdict)
                                                   : SLT_OK;
-}
-
-/// False when the trial was not one on which relations were passed over.
-static inline bool eng_pruned_mesh(EngSim* sim) {
-  if (!sim->core.pruned.lazy) return false;
-  eng_pruned_mesh_slow(sim);
-  return true;
 }
 
 static inline void eng_pruned_show(EngSim* sim, double t, const double* x) {
@@ -237,29 +221,10 @@ static inline SltStatus eng_foreign_check(EngSim* sim) {
   return ENG_UNLIKELY(sim->foreign) ? eng_foreign_check_slow(sim) : SLT_OK;
 }
 
-static inline SltStatus eng_history_append(EngSim* sim, double t) {
-  return ENG_UNLIKELY(sim->history.delays) ? eng_history_append_slow(sim, t) : SLT_OK;
-}
-
-static inline double eng_history_next_jump(const EngSim* sim) {
-  return ENG_UNLIKELY(sim->history.delays) ? eng_history_next_jump_slow(sim) : (double)INFINITY;
-}
-
-static inline double eng_history_limit(const EngSim* sim) {
-  return ENG_UNLIKELY(sim->history.delays) ? eng_history_limit_slow(sim) : (double)INFINITY;
-}
-
-static inline double eng_history_usable(EngSim* sim, uint32_t trials) {
-  return ENG_UNLIKELY(sim->history.delays) ? eng_history_usable_slow(sim, trials) : 1.0;
-}
-
-static inline void eng_history_pass(EngSim* sim, double t) {
-  if (ENG_UNLIKELY(sim->history.delays)) eng_history_pass_slow(sim, t);
-}
-
 /// Next time event: firing of an `at`, or arrival of a jump.
 static inline double eng_queue_next(const EngSim* sim) {
-  return fmin(sim->core.calendar.t_schedule, eng_history_next_jump(sim));
+  double t = sim->core.calendar.t_schedule;
+  return ENG_UNLIKELY(sim->history.delays) ? fmin(t, eng_history_next_jump_slow(sim)) : t;
 }
 
 static inline SltStatus eng_run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
@@ -272,24 +237,9 @@ static inline void eng_local_prepare(EngSim* sim) {
   if (ENG_UNLIKELY(sim->local)) eng_local_prepare_slow(sim);
 }
 
-static inline void eng_local_collect(EngSim* sim) {
-  if (ENG_UNLIKELY(sim->local)) eng_local_collect_slow(sim);
-}
-
-static inline SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* back) {
-  return ENG_UNLIKELY(sim->local) ? eng_local_rounds_slow(sim, iteration, any, back) : SLT_OK;
-}
-
 static inline void eng_local_settle_active(EngSim* sim) {
   if (ENG_UNLIKELY(sim->active.stale)) eng_local_settle_active_slow(sim);
-}
-
-static inline bool eng_local_detect(EngSim* sim, double t_from, bool* found) {
-  return ENG_UNLIKELY(sim->local) && eng_local_detect_slow(sim, t_from, found);
-}
-
-static inline bool eng_local_mesh(EngSim* sim) {
-  return ENG_UNLIKELY(sim->core.local.lazy) && eng_local_mesh_slow(sim);
+  if (ENG_UNLIKELY(sim->core.local.behind)) eng_local_rejoin_slow(sim);
 }
 
 static inline void eng_local_forget_far(EngSim* sim) {
@@ -298,10 +248,6 @@ static inline void eng_local_forget_far(EngSim* sim) {
 
 static inline void eng_local_show_far(EngSim* sim, double t, const double* x) {
   if (ENG_UNLIKELY(sim->local)) eng_local_show_far_slow(sim, t, x);
-}
-
-static inline void eng_local_sync(EngSim* sim) {
-  if (ENG_UNLIKELY(sim->core.local.running)) eng_local_sync_slow(sim);
 }
 
 #endif

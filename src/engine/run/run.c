@@ -293,10 +293,12 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   *fired = false;
   core->t = core->segment.t1;
   core->segment.valid = false;
-  SLT_TRY(eng_history_append(sim, core->t));
-  eng_history_pass(sim, core->t);
-  // a step as long as a delay ends where what jumped at its begin arrives
-  if (eng_history_next_jump(sim) <= core->t) core->segment.due = true;
+  if (ENG_UNLIKELY(sim->history.delays)) {
+    SLT_TRY(eng_history_append_slow(sim, core->t));
+    eng_history_pass_slow(sim, core->t);
+    // a step as long as a delay ends where what jumped at its begin arrives
+    core->segment.due |= eng_history_next_jump_slow(sim) <= core->t;
+  }
   bool restart = false;
   if (core->segment.event && core->local.running && eng_local_event_slow(sim, &restart)) {
     *fired = true;
@@ -308,14 +310,20 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   }
   eng_local_settle_active(sim);
   SLT_TRY(publish_end(sim));
-  if (core->segment.event || core->segment.due) eng_local_sync(sim);
+  if (core->local.running && (core->segment.event || core->segment.due)) eng_local_sync_slow(sim);
   eng_warn_least(sim);
   if (core->segment.due) SLT_TRY(eng_queue_take(sim, core->t));
   if (core->segment.event || core->segment.due) {
     if (!core->segment.event) sim->detect.crossing_count = 0;
     return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
   }
-  if (!eng_local_mesh(sim) && !eng_pruned_mesh(sim)) eng_atoms_mesh(sim);
+  if (ENG_UNLIKELY(core->local.lazy)) {
+    eng_local_mesh_slow(sim);
+  } else if (ENG_UNLIKELY(core->pruned.lazy)) {
+    eng_pruned_mesh_slow(sim);
+  } else {
+    eng_atoms_mesh(sim);
+  }
   core->mesh_t = core->t;
   sim->detect.crossing_count = 0;
   // auxiliary relations are looked at here and nowhere else
@@ -441,7 +449,7 @@ static SltStatus begin_writing(EngSim* sim) {
   EngCore* core = &sim->core;
   if (core->segment.trial_pending) {
     SLT_TRY(num_dense_prepare(sim->stepper));
-    SLT_TRY(eng_history_append(sim, core->t));
+    if (sim->history.delays) SLT_TRY(eng_history_append_slow(sim, core->t));
     // keep other values written at this time: sample only when nothing was written yet
     if (core->local.stale) {
       eng_local_refresh(sim);

@@ -78,6 +78,8 @@ static double idle_step(EngSim* sim) {
   }
   double way = eng_next_boundary(sim);
   if (!isfinite(way)) way = before > 0.0 ? 0.0 : quiet_time(sim);
+  // where a slope all but vanishes its boundary seems to be beyond the run
+  if (eng_horizon(sim) > 0.0) way = fmin(way, eng_horizon(sim));
   return fmin(fmax(IDLE_SHARE * way, 2.0 * before), FAR);
 }
 
@@ -186,7 +188,8 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
   if (sim->core.mode->state_count == 0) h = idle_step(sim);
   if (sim->options.h_max > 0.0) h = fmin(h, sim->options.h_max);
   if (sim->core.local.bound > 0.0) h = fmin(h, sim->core.local.bound);
-  double extrapolated = eng_extrapolate(sim);
+  double extrapolated =
+      ENG_UNLIKELY(sim->detect.extrapolates) ? eng_extrapolate_slow(sim) : (double)INFINITY;
   bool bounded = extrapolated < h || attempt->bound < h;
   h = fmin(h, fmin(extrapolated, attempt->bound));
   h = fmax(h, smallest_step(sim));
@@ -301,7 +304,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
     attempt->overshoots++;
     return shrink(sim, attempt, h, sim->options.gamma / 2.0, SLT_ERR_STEP);
   }
-  double usable = eng_history_usable(sim, attempt->lags++);
+  double usable = sim->history.delays ? eng_history_usable_slow(sim, attempt->lags++) : 1.0;
   if (usable < 1.0) return shrink(sim, attempt, h, usable, SLT_ERR_STEP);
   return SLT_OK;
 }
@@ -344,7 +347,7 @@ static void set_attraction(EngSim* sim) {
 
 static double trial_limit(EngSim* sim) {
   double limit = fmin(fmin(eng_queue_next(sim), eng_dwell_end(sim)), sim->core.calendar.t_linear);
-  return fmin(limit, eng_history_limit(sim));
+  return sim->history.delays ? fmin(limit, eng_history_limit_slow(sim)) : limit;
 }
 
 /// Events tend to come at similar distances: a first step far beyond the last one sees nothing of a

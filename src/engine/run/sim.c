@@ -240,8 +240,6 @@ static void lay_out_surfaces(EngSim* sim, Carver* c) {
   sim->sliding.motion.state = carve(c, m->atom_count, sizeof(uint32_t));
   sim->sliding.motion.touched = carve(c, m->atom_count, sizeof(uint32_t));
   sim->sliding.motion.mark = carve(c, m->atom_count, 1);
-  sim->sliding.value.follower_begin = carve(c, (size_t)m->atom_count + 1, sizeof(uint32_t));
-  sim->sliding.value.followers = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->sliding.value.plain = carve(c, m->atom_count, 1);
   sim->sliding.value.switch_alone = carve(c, m->automaton_count, 1);
   sim->sliding.value.follows = carve(c, m->automaton_count, sizeof(uint32_t));
@@ -386,7 +384,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
     sim->values.params_given[p] = (double)NAN;
   }
   eng_atoms_init(sim);
-  eng_reduced_init(sim);
+  status = eng_reduced_init(sim);
   for (uint32_t i = 0; i < model->atom_count; i++) {
     if (model->atoms[i].type == MODEL_ATOM_NOEVENT) sim->detect.has_auxiliary = true;
   }
@@ -397,8 +395,9 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->core.t = options->t_start;
   sim->instant.zeno_automaton = MODEL_NONE;
   sim->sliding.kink_t = (double)NAN;
-  *out = sim;
-  return SLT_OK;
+  if (status >= 0) *out = sim;
+  if (status < 0) eng_free(sim);
+  return status;
 }
 
 void eng_free(EngSim* sim) {
@@ -583,7 +582,7 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, si
   if (sim->core.contact.count && !eng_contact_valid(sim)) return SLT_ERR_ARGUMENT;
   sim->active.followed_stale = true;
   sim->active.automata_stale = true;
-  sim->detect.end_known = false;
+  sim->detect.g_epoch = 0;
   // registers are not saved: those of the mode are bound anew from the restored environment
   SLT_TRY(eng_rebind_mode(sim));
   uint32_t chords = sim->core.step.chords;

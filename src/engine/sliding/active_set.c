@@ -42,34 +42,30 @@ static void find_plain(EngSim* sim) {
   }
 }
 
-void eng_reduced_init(EngSim* sim) {
+static void visit_followers(BaseLists* lists, void* user) {
+  const EngSim* sim = user;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    uint32_t follows = sim->sliding.value.follows[a];
+    if (follows != MODEL_NONE) base_lists_add(lists, follows / 2, a);
+  }
+}
+
+SltStatus eng_reduced_init(EngSim* sim) {
   const Model* model = sim->model;
-  uint32_t* begin = sim->sliding.value.follower_begin;
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     const ModelAutomaton* automaton = &model->automata[a];
     sim->sliding.value.switch_alone[a] = automaton->kind == MODEL_AUTOMATON_SWITCH &&
                                          !automaton->has_bodies &&
                                          automaton->parent_automaton == MODEL_NONE;
-    uint32_t follows = sim->sliding.value.follows[a];
-    if (follows != MODEL_NONE) begin[follows / 2 + 1]++;
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     uint32_t parent = model->automata[a].parent_automaton;
     if (parent != MODEL_NONE) sim->sliding.value.switch_alone[parent] = 0;
   }
-  for (uint32_t i = 0; i < model->atom_count; i++) {
-    begin[i + 1] += begin[i];
-  }
-  // each begin moves to its end while the list is filled, and is put back
-  for (uint32_t a = 0; a < model->automaton_count; a++) {
-    uint32_t follows = sim->sliding.value.follows[a];
-    if (follows != MODEL_NONE) sim->sliding.value.followers[begin[follows / 2]++] = a;
-  }
-  for (uint32_t i = model->atom_count; i > 0; i--) {
-    begin[i] = begin[i - 1];
-  }
-  begin[0] = 0;
   find_plain(sim);
+  bool made = base_lists_make(&sim->sliding.value.followers, &sim->options.allocator,
+                              model->atom_count, visit_followers, sim);
+  return made ? SLT_OK : SLT_ERR_NOMEM;
 }
 
 // ---- the active set -----------------------------------------------------------------------------
@@ -103,9 +99,10 @@ static void activate(EngSim* sim, uint32_t surface) {
   for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
        a = sim->sliding.value.next[a]) {
     insert(sim->active.followed, &sim->active.followed_count, eng_atom_place(sim->core.mode, a));
-    uint32_t end = sim->sliding.value.follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
-      insert(sim->active.automata, &sim->active.automaton_count, sim->sliding.value.followers[k]);
+    uint32_t end = sim->sliding.value.followers.begin[a + 1];
+    for (uint32_t k = sim->sliding.value.followers.begin[a]; k < end; k++) {
+      insert(sim->active.automata, &sim->active.automaton_count,
+             sim->sliding.value.followers.list[k]);
     }
   }
 }
@@ -188,9 +185,9 @@ static void number_entries(EngSim* sim, uint32_t surface, uint32_t number) {
   for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
        a = sim->sliding.value.next[a]) {
     sim->sliding.value.of_atom[a] = number;
-    uint32_t end = sim->sliding.value.follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
-      uint32_t automaton = sim->sliding.value.followers[k];
+    uint32_t end = sim->sliding.value.followers.begin[a + 1];
+    for (uint32_t k = sim->sliding.value.followers.begin[a]; k < end; k++) {
+      uint32_t automaton = sim->sliding.value.followers.list[k];
       bool rises = sim->sliding.value.same[a] == (sim->sliding.value.follows[automaton] & 1u);
       for (uint32_t s = 0; s < 2; s++) {
         uint32_t env = sim->model->automata[automaton].states[s].test_env;
@@ -243,9 +240,9 @@ static bool move_switches(EngSim* sim, uint32_t surface, bool above) {
   bool moves = false;
   for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
        a = sim->sliding.value.next[a]) {
-    uint32_t end = sim->sliding.value.follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
-      uint32_t automaton = sim->sliding.value.followers[k];
+    uint32_t end = sim->sliding.value.followers.begin[a + 1];
+    for (uint32_t k = sim->sliding.value.followers.begin[a]; k < end; k++) {
+      uint32_t automaton = sim->sliding.value.followers.list[k];
       bool rises = sim->sliding.value.same[a] == (sim->sliding.value.follows[automaton] & 1u);
       sim->probe.states[automaton] = above == rises ? 1 : 0;
       moves |= sim->probe.states[automaton] != sim->state[automaton];
@@ -318,9 +315,9 @@ static bool relate_new(EngSim* sim, const uint32_t* direct, uint32_t first) {
 static bool take_switches(EngSim* sim, uint32_t surface) {
   EngSurface* s = &sim->sliding.value.surfaces[surface];
   for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
-    uint32_t end = sim->sliding.value.follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
-      uint32_t automaton = sim->sliding.value.followers[k];
+    uint32_t end = sim->sliding.value.followers.begin[a + 1];
+    for (uint32_t k = sim->sliding.value.followers.begin[a]; k < end; k++) {
+      uint32_t automaton = sim->sliding.value.followers.list[k];
       bool rises = sim->sliding.value.same[a] == (sim->sliding.value.follows[automaton] & 1u);
       sim->sliding.value.switches[sim->sliding.value.switch_count++] =
           (EngValueSwitch){.automaton = automaton, .surface = surface, .rises = rises};
@@ -345,8 +342,8 @@ static void add_part(EngValuePart* parts, uint32_t* count, uint32_t first, EngVa
 static bool take_readers(EngSim* sim, const EngDependency* dependency, const News* news,
                          uint32_t env, uint32_t surface) {
   const EngSurface* s = &sim->sliding.value.surfaces[surface];
-  for (uint32_t k = dependency->reader_begin[env]; k < dependency->reader_begin[env + 1]; k++) {
-    EngDependencyReader reader = dependency->readers[k];
+  for (uint32_t k = dependency->readers.begin[env]; k < dependency->readers.begin[env + 1]; k++) {
+    EngDependencyReader reader = eng_dependency_reader(dependency, k);
     if (reader.kind == ENG_READER_GDOT) {
       uint32_t output = dependency->gdot.dependent[reader.at].output;
       uint32_t other = sim->sliding.value.of_atom[sim->core.mode->atoms[output]];
@@ -372,9 +369,9 @@ static bool take_dependent(EngSim* sim, const EngDependency* dependency, const N
   uint32_t rate = value_label(sim, dependency, dependency->gdot.set[s->index]);
   if (rate != surface && rate != NO_SURFACE) return false;
   for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
-    uint32_t end = sim->sliding.value.follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
-      const ModelState* states = sim->model->automata[sim->sliding.value.followers[k]].states;
+    uint32_t end = sim->sliding.value.followers.begin[a + 1];
+    for (uint32_t k = sim->sliding.value.followers.begin[a]; k < end; k++) {
+      const ModelState* states = sim->model->automata[sim->sliding.value.followers.list[k]].states;
       for (uint32_t i = 0; i < 2; i++) {
         if (states[i].test_env == MODEL_NONE) continue;
         if (!take_readers(sim, dependency, news, states[i].test_env, surface)) return false;
@@ -393,8 +390,8 @@ static void patch(EngSim* sim, const EngDependency* dependency, uint32_t env) {
   double low = entry == MODEL_NONE ? sim->env[env] : (double)(entry & 1u);
   double high = entry == MODEL_NONE ? low : 1.0 - low;
   EngSideRegs* regs = sim->sliding.sides.regs;
-  for (uint32_t k = dependency->reader_begin[env]; k < dependency->reader_begin[env + 1]; k++) {
-    EngDependencyReader reader = dependency->readers[k];
+  for (uint32_t k = dependency->readers.begin[env]; k < dependency->readers.begin[env + 1]; k++) {
+    EngDependencyReader reader = eng_dependency_reader(dependency, k);
     if (reader.kind == ENG_READER_RHS_INPUT) {
       regs[0].rhs[reader.at] = low;
       regs[1].rhs[reader.at] = high;
@@ -411,18 +408,12 @@ static void patch(EngSim* sim, const EngDependency* dependency, uint32_t env) {
 static void patch_mode(EngSim* sim, const EngDependency* dependency, uint32_t env) {
   if (env == MODEL_NONE) return;
   double value = sim->env[env];
-  for (uint32_t k = dependency->reader_begin[env]; k < dependency->reader_begin[env + 1]; k++) {
-    EngDependencyReader reader = dependency->readers[k];
-    switch (reader.kind) {
-    case ENG_READER_RHS_INPUT: sim->programs.rhs[reader.at] = value; break;
-    case ENG_READER_FULL_INPUT: sim->programs.full[reader.at] = value; break;
-    case ENG_READER_G_INPUT: sim->programs.g[reader.at] = value; break;
-    case ENG_READER_GDOT_INPUT: sim->programs.gdot[reader.at] = value; break;
-    case ENG_READER_RHS:
-    case ENG_READER_FULL:
-    case ENG_READER_GDOT:
-    default: break;
-    }
+  double* const regs[] = {sim->programs.rhs, sim->programs.full, sim->programs.g,
+                          sim->programs.gdot};
+  for (uint32_t k = dependency->readers.begin[env]; k < dependency->readers.begin[env + 1]; k++) {
+    EngDependencyReader reader = eng_dependency_reader(dependency, k);
+    if (reader.kind >= ENG_READER_RHS_INPUT)
+      regs[reader.kind - ENG_READER_RHS_INPUT][reader.at] = value;
   }
 }
 

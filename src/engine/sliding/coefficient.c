@@ -145,10 +145,11 @@ static void touch(EngSim* sim, uint32_t output, uint32_t* count) {
   sim->sliding.motion.touched[(*count)++] = surface;
 }
 
-static void touch_readers(EngSim* sim, const EngDependency* dependency, uint32_t state,
+static void touch_readers(EngSim* sim, const EngDependency* dependency, uint32_t reg,
                           uint32_t* count) {
-  for (uint32_t i = dependency->row_begin[state]; i < dependency->row_begin[state + 1]; i++) {
-    touch(sim, dependency->rows[i], count);
+  const BaseLists* rows = &dependency->rows;
+  for (uint32_t i = rows->begin[reg]; i < rows->begin[reg + 1]; i++) {
+    touch(sim, rows->list[i], count);
   }
 }
 
@@ -161,12 +162,10 @@ void value_touch_changed(EngSim* sim, const EngDependency* dependency, const dou
     // most of them stand still
     if (memcmp(x + begin, noted + begin, (end - begin) * sizeof *x) == 0) continue;
     for (uint32_t k = begin; k < end; k++) {
-      if (x[k] != noted[k]) touch_readers(sim, dependency, k, count);
+      if (x[k] != noted[k]) touch_readers(sim, dependency, k + 1, count);
     }
   }
-  for (uint32_t i = 0; i < dependency->timed_count; i++) {
-    touch(sim, dependency->timed[i], count);
-  }
+  touch_readers(sim, dependency, 0, count);
 }
 
 void value_forget_touched(EngSim* sim, uint32_t count) {
@@ -197,8 +196,9 @@ bool value_note_coefficients(EngSim* sim, const EngDependency* dependency, doubl
     for (uint32_t s = 0; s < automaton->state_count; s++) {
       uint32_t env = automaton->states[s].test_env;
       if (env == MODEL_NONE) continue;
-      for (uint32_t i = dependency->reader_begin[env]; i < dependency->reader_begin[env + 1]; i++) {
-        EngDependencyReader reader = dependency->readers[i];
+      for (uint32_t i = dependency->readers.begin[env]; i < dependency->readers.begin[env + 1];
+           i++) {
+        EngDependencyReader reader = eng_dependency_reader(dependency, i);
         if (reader.kind == ENG_READER_RHS) {
           touch(sim, dependency->rhs.dependent[reader.at].output, &count);
         }

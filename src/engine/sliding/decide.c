@@ -81,15 +81,16 @@ static void look_at(EngSim* sim, uint32_t number, Group* group) {
       double middle = 0.5 * (a.lo + a.hi);
       double noise = 0.5 * (a.hi - a.lo);
       bool finite = isfinite(middle) && isfinite(noise);
-      group->value[bit][p] = finite ? middle : 0.0;
-      group->noise[bit][p] = finite ? noise : 0.0;
       int sign = sign_of(a);
+      group->value[bit][p] = finite && (sign || limit) ? middle : 0.0;
+      group->noise[bit][p] = finite ? noise : 0.0;
       group->sign[bit][p] = sign || limit ? sign : sign_of(bound[p].d);
     }
   }
 }
 
-/// Coefficients inside (0, 1) that keep the surfaces of `mask` at zero. The multilinear system may
+/// Coefficients in [0, 1] that keep the surfaces of `mask` at zero: one is at an end where the flow
+/// of that side only begins to point at the surface. The multilinear system may
 /// have several solutions: Newton starts from different points until it finds one inside.
 static bool solve_inside(const Group* group, uint32_t mask, uint32_t fixed, double* alpha) {
   static const double rest[ENG_GROUP_MAX] = {0.0, 0.0, 0.0};
@@ -107,7 +108,7 @@ static bool solve_inside(const Group* group, uint32_t mask, uint32_t fixed, doub
     if (!num_multilinear_solve(group->value, group->count, mask, fixed, rest, alpha)) continue;
     bool inside = true;
     for (uint32_t k = 0; k < group->count; k++) {
-      if (mask >> k & 1u) inside &= alpha[k] > 0.0 && alpha[k] < 1.0;
+      if (mask >> k & 1u) inside &= alpha[k] >= 0.0 && alpha[k] <= 1.0;
     }
     if (inside) return true;
   }
@@ -141,19 +142,11 @@ static bool consistent(const Group* group, uint32_t mask, uint32_t fixed, double
   return true;
 }
 
-static uint32_t bit_count(uint32_t x) {
-  uint32_t n = 0;
-  for (; x; x &= x - 1) {
-    n++;
-  }
-  return n;
-}
-
 /// Smallest consistent subset; among its sides the present ones first.
 static bool choose(const Group* group, uint32_t* mask, uint32_t* fixed, double* alpha) {
   for (uint32_t size = 0; size <= group->count; size++) {
     for (uint32_t m = 0; m < group->patterns; m++) {
-      if (bit_count(m) != size) continue;
+      if ((uint32_t)__builtin_popcount(m) != size) continue;
       for (uint32_t turn = 0; turn < group->patterns; turn++) {
         uint32_t f = group->present ^ turn;
         if ((f & m) != (group->present & m)) continue;

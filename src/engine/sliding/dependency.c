@@ -256,98 +256,58 @@ static bool find_direct(EngSim* sim, EngDependency* dependency, const ModelMode*
   return true;
 }
 
+/// What the lists are made from.
 typedef struct Readers {
-  EngDependency* dependency;
-  uint32_t env_count;
-  bool filling;
+  const EngSim* sim;
+  const EngDependency* dependency;
+  const ModelMode* mode;
+  BaseLists* lists;
+  uint32_t output;
 } Readers;
 
-static void add_reader(const Readers* to, uint32_t env, EngDependencyReader reader) {
-  if (env >= to->env_count) return;  // pre(x)
-  // while they are counted the counts stand one place further on
-  if (to->filling) {
-    to->dependency->readers[to->dependency->reader_begin[env]++] = reader;
-  } else {
-    to->dependency->reader_begin[env + 1]++;
-  }
-}
-
-static void add_dependent(const Readers* to, const EngDependencyProgram* program, uint32_t kind) {
-  const EngDependency* dependency = to->dependency;
+static void add_dependent(const Readers* from, const EngDependencyProgram* program, uint32_t kind) {
+  const EngDependency* dependency = from->dependency;
   for (uint32_t i = 0; i < program->count; i++) {
     uint32_t set = program->dependent[i].set;
     for (uint32_t k = dependency->begin[set]; k < dependency->begin[set + 1]; k++) {
-      add_reader(to, dependency->members[k], (EngDependencyReader){kind, i});
+      base_lists_add(from->lists, dependency->members[k], kind << ENG_READER_BITS | i);
     }
   }
 }
 
-static void add_inputs(const Readers* to, const ModelProgram* program, uint32_t kind) {
+static void add_inputs(const Readers* from, const ModelProgram* program, uint32_t kind) {
   for (uint32_t i = 0; i < program->input_count; i++) {
-    add_reader(to, program->inputs[i].env, (EngDependencyReader){kind, program->inputs[i].reg});
+    ModelInput input = program->inputs[i];
+    if (input.env >= from->sim->model->env_count) continue;  // pre(x)
+    base_lists_add(from->lists, input.env, kind << ENG_READER_BITS | input.reg);
   }
-}
-
-static void add_all_readers(const Readers* to, const ModelMode* mode) {
-  const EngDependency* dependency = to->dependency;
-  add_dependent(to, &dependency->rhs, ENG_READER_RHS);
-  add_dependent(to, &dependency->full, ENG_READER_FULL);
-  add_dependent(to, &dependency->gdot, ENG_READER_GDOT);
-  add_inputs(to, &mode->rhs, ENG_READER_RHS_INPUT);
-  add_inputs(to, &mode->full, ENG_READER_FULL_INPUT);
-  add_inputs(to, &mode->g, ENG_READER_G_INPUT);
-  add_inputs(to, &mode->gdot, ENG_READER_GDOT_INPUT);
 }
 
 /// The sets read backwards: who depends on an entry, and who holds copies of it.
-static bool find_readers(EngSim* sim, EngDependency* dependency, const ModelMode* mode) {
-  uint32_t n = sim->model->env_count;
-  if (ENG_GROW(sim, dependency->reader_begin, (size_t)n + 1) < 0) {
-    return false;
-  }
-  uint32_t* begin = dependency->reader_begin;
-  memset(begin, 0, ((size_t)n + 1) * sizeof *begin);
-  Readers readers = {.dependency = dependency, .env_count = n};
-  add_all_readers(&readers, mode);
-  for (uint32_t i = 0; i < n; i++) {
-    begin[i + 1] += begin[i];
-  }
-  if (ENG_GROW(sim, dependency->readers, begin[n]) < 0) {
-    return false;
-  }
-  readers.filling = true;
-  add_all_readers(&readers, mode);
-  // filling has moved every begin to the next one
-  memmove(begin + 1, begin, (size_t)n * sizeof *begin);
-  begin[0] = 0;
-  return true;
+static void visit_readers(BaseLists* lists, void* user) {
+  Readers* from = user;
+  const EngDependency* dependency = from->dependency;
+  from->lists = lists;
+  add_dependent(from, &dependency->rhs, ENG_READER_RHS);
+  add_dependent(from, &dependency->full, ENG_READER_FULL);
+  add_dependent(from, &dependency->gdot, ENG_READER_GDOT);
+  add_inputs(from, &from->mode->rhs, ENG_READER_RHS_INPUT);
+  add_inputs(from, &from->mode->full, ENG_READER_FULL_INPUT);
+  add_inputs(from, &from->mode->g, ENG_READER_G_INPUT);
+  add_inputs(from, &from->mode->gdot, ENG_READER_GDOT_INPUT);
 }
 
-/// Visit the registers of time and states that an output reads, as often as it does.
-static void visit_reads(const ModelProgram* program, uint32_t output,
-                        void (*visit)(EngDependency* dependency, uint32_t reg, uint32_t output),
-                        EngDependency* dependency) {
-  const ModelSlices* slices = program->slices;
-  uint32_t limit = program->state_count;
-  if (program->outputs[output] <= limit) visit(dependency, program->outputs[output], output);
-  for (uint32_t i = slices->begin[output]; i < slices->begin[output + 1]; i++) {
-    const ModelInstr* pc = &program->code[slices->instrs[i]];
-    uint32_t operands = model_op_operands(pc->op);
-    if (operands > 0 && pc->a <= limit) visit(dependency, pc->a, output);
-    if (operands > 1 && pc->b <= limit && pc->b != pc->a) visit(dependency, pc->b, output);
-  }
+static void add_row(void* user, uint32_t reg) {
+  const Readers* from = user;
+  if (reg <= from->mode->rhs.state_count) base_lists_add(from->lists, reg, from->output);
 }
 
-static void count_read(EngDependency* dependency, uint32_t reg, uint32_t output) {
-  (void)output;
-  if (reg > 0) dependency->row_begin[reg]++;
-}
-
-static void list_read(EngDependency* dependency, uint32_t reg, uint32_t output) {
-  if (reg > 0) {
-    dependency->rows[dependency->row_begin[reg - 1]++] = output;
-  } else if (!dependency->timed_count || dependency->timed[dependency->timed_count - 1] != output) {
-    dependency->timed[dependency->timed_count++] = output;
+static void visit_rows(BaseLists* lists, void* user) {
+  Readers* from = user;
+  from->lists = lists;
+  for (uint32_t i = 0; i < from->dependency->rhs.count; i++) {
+    from->output = from->dependency->rhs.dependent[i].output;
+    model_program_visit_reads(&from->mode->rhs, from->output, add_row, from);
   }
 }
 
@@ -391,36 +351,21 @@ static bool find_moved(EngSim* sim, EngDependency* dependency, const ModelMode* 
   return true;
 }
 
-/// Which of the derivatives that depend on switches read which states.
-static bool find_rows(EngSim* sim, EngDependency* dependency, const ModelProgram* rhs) {
-  dependency->has_rows = false;
-  dependency->timed_count = 0;
-  for (uint32_t i = 0; i < dependency->rhs.count; i++) {
-    if (!rhs->slices || rhs->slices->whole[dependency->rhs.dependent[i].output]) return true;
+/// Who reads what; which of the derivatives that depend on switches read the time and the states.
+static bool find_readers(EngSim* sim, EngDependency* dependency, const ModelMode* mode) {
+  const SltAllocator* a = &sim->options.allocator;
+  const ModelSlices* slices = mode->rhs.slices;
+  Readers from = {.sim = sim, .dependency = dependency, .mode = mode};
+  uint32_t most =
+      mode->full.reg_count > mode->g.reg_count ? mode->full.reg_count : mode->g.reg_count;
+  if (most >> ENG_READER_BITS) return false;
+  dependency->has_rows = slices != NULL;
+  for (uint32_t i = 0; slices && i < dependency->rhs.count; i++) {
+    if (slices->whole[dependency->rhs.dependent[i].output]) dependency->has_rows = false;
   }
-  size_t n = rhs->state_count;
-  if (ENG_GROW(sim, dependency->row_begin, n + 1) < 0 ||
-      ENG_GROW(sim, dependency->timed, dependency->rhs.count) < 0) {
-    return false;
-  }
-  memset(dependency->row_begin, 0, (n + 1) * sizeof *dependency->row_begin);
-  for (uint32_t i = 0; i < dependency->rhs.count; i++) {
-    visit_reads(rhs, dependency->rhs.dependent[i].output, count_read, dependency);
-  }
-  for (size_t k = 0; k < n; k++) {
-    dependency->row_begin[k + 1] += dependency->row_begin[k];
-  }
-  if (ENG_GROW(sim, dependency->rows, dependency->row_begin[n]) < 0) {
-    return false;
-  }
-  for (uint32_t i = 0; i < dependency->rhs.count; i++) {
-    visit_reads(rhs, dependency->rhs.dependent[i].output, list_read, dependency);
-  }
-  // filling has moved every begin to the next one
-  memmove(dependency->row_begin + 1, dependency->row_begin, n * sizeof *dependency->row_begin);
-  dependency->row_begin[0] = 0;
-  dependency->has_rows = true;
-  return true;
+  return base_lists_make(&dependency->readers, a, sim->model->env_count, visit_readers, &from) &&
+         (!dependency->has_rows ||
+          base_lists_make(&dependency->rows, a, mode->rhs.state_count + 1, visit_rows, &from));
 }
 
 static bool prepare_walk(Walk* walk, const ModelMode* mode) {
@@ -466,8 +411,7 @@ static bool look_at_mode(EngSim* sim) {
     if (!prepare_walk(&walk, mode)) return false;
     dependency->usable = !dependency->rhs.wide && !dependency->full.wide && !dependency->gdot.wide;
     if (dependency->usable &&
-        !(find_readers(sim, dependency, mode) && find_rows(sim, dependency, &mode->rhs) &&
-          find_moved(sim, dependency, mode))) {
+        !(find_readers(sim, dependency, mode) && find_moved(sim, dependency, mode))) {
       return false;
     }
   }

@@ -77,7 +77,7 @@ void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
 }
 
 void eng_dwell_release_slow(EngSim* sim) {
-  if (!sim->core.dwell.any || sim->core.t < sim->core.dwell.until) return;
+  if (sim->core.t < sim->core.dwell.until) return;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     EngChatter* c = &sim->instant.chatter[a];
     if (!c->dwelling || sim->core.t < c->until) continue;

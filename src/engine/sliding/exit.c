@@ -16,7 +16,7 @@
 
 /// The search in one group.
 typedef struct GroupExit {
-  EngExit exit;
+  NumExit exit;
   uint32_t members[ENG_GROUP_MAX];
   uint32_t count;
 } GroupExit;
@@ -36,7 +36,7 @@ static void shift_row(EngSim* sim, uint32_t row) {
 /// Derivatives of the surfaces of a group over [l, r], by bit and pattern.
 static void enclose_group(const GroupExit* search, double l, double r,
                           NumInterval out[][NUM_PATTERNS]) {
-  EngSim* sim = search->exit.sim;
+  EngSim* sim = search->exit.user;
   EngSliding* w = &sim->sliding;
   const ModelContext* context = eng_context(sim);
   const EngSurface* first = &sim->sliding.value.surfaces[search->members[0]];
@@ -53,7 +53,7 @@ static void enclose_group(const GroupExit* search, double l, double r,
     }
     shift_row(sim, row);
     if (second) {
-      model_program_enclose(&mode->rhs, context, w->sides.regs[row].rhs_dual, (ModelInterval){l, r},
+      model_program_enclose(&mode->rhs, context, w->sides.regs[row].rhs_dual, model_time(l, r),
                             w->sides.x, w->sides.flow);
       for (uint32_t i = 0; i < n; i++) {
         w->sides.x[i].d = w->sides.flow[i].v;
@@ -66,7 +66,7 @@ static void enclose_group(const GroupExit* search, double l, double r,
       if (place != MODEL_NONE) {
         uint32_t index = place / 2;
         model_program_enclose_some(&mode->gdot, context, w->sides.regs[row].gdot_dual,
-                                   (ModelInterval){l, r}, w->sides.x, &index, 1, sim->proof.g_dual);
+                                   model_time(l, r), w->sides.x, &index, 1, sim->proof.g_dual);
         ModelDual d = sim->proof.g_dual[index];
         found = sim->sliding.value.surfaces[k].order == 2 ? d.d : d.v;
         if (place & 1u) found = (ModelInterval){-found.hi, -found.lo};
@@ -78,23 +78,24 @@ static void enclose_group(const GroupExit* search, double l, double r,
 
 /// Whether no surface of the group is left in [l, r], for certain; the coefficients in the middle
 /// are in value_last.
-static bool prove_group(EngExit* e, double l, double r) {
+static bool prove_group(NumExit* e, double l, double r) {
   const GroupExit* search = (const GroupExit*)e;
+  const EngSim* sim = e->user;
   NumInterval values[NUM_MULTILINEAR][NUM_PATTERNS];
-  if (e->sim->core.slide.linked) return false;
+  if (sim->core.slide.linked) return false;
   enclose_group(search, l, r, values);
   if (search->count == 1) return values[0][0].lo > 0.0 && values[0][1].hi < 0.0;
   double middle[ENG_GROUP_MAX];
   for (uint32_t bit = 0; bit < search->count; bit++) {
-    middle[bit] = e->sim->sliding.motion.last[search->members[bit]];
+    middle[bit] = sim->sliding.motion.last[search->members[bit]];
   }
   return num_multilinear_inside(values, search->count, middle);
 }
 
 /// The coefficients of a group at a time.
-static SltStatus look_at_group(EngExit* e, double t, bool* above) {
+static SltStatus look_at_group(NumExit* e, double t, bool* above) {
   const GroupExit* search = (const GroupExit*)e;
-  EngSim* sim = e->sim;
+  EngSim* sim = e->user;
   num_dense_eval(sim->stepper, t, sim->x);
   SLT_TRY(side_coefficients(sim, t, sim->x, false, sim->sliding.motion.last));
   if (e->watched != MODEL_NONE) e->coefficient = sim->sliding.motion.last[e->watched];
@@ -123,12 +124,12 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
     sim->sliding.motion.slope[k] = side_slope(sim, k, t_from, sim->x, &g);
   }
   for (uint32_t g = 0; g < slide->group_count; g++) {
-    GroupExit search = {.exit = {.sim = sim, .look = look_at_group, .prove = prove_group}};
+    GroupExit search = {.exit = {.user = sim, .look = look_at_group, .prove = prove_group}};
     search.count = side_members(sim, g, search.members);
     search.exit.alone = search.count == 1 && !slide->linked;
     search.exit.may_slack = slide->linked;
     search.exit.blind = slide->linked;
-    eng_exit_search(&search.exit, t_from, fmin(sim->stepper->trial.t, first));
+    num_exit_search(&search.exit, t_from, fmin(sim->stepper->trial.t, first));
     if (search.exit.undecided) sim->core.counts.undecided++;
     if (!(search.exit.t < first)) continue;
     first = search.exit.t;

@@ -17,10 +17,6 @@
 #define SUM_ROUNDING 0x1p-40  // relative: differences that do not tell a sum from something else
 #define FILTERS      6        // passes until the surfaces that separate nothing are left out
 
-static bool states_equal(const EngSim* sim, const uint32_t* a, const uint32_t* b) {
-  return memcmp(a, b, sim->model->automaton_count * sizeof *a) == 0;
-}
-
 static void all_below(EngSim* sim) {
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     EngSurface* s = &sim->sliding.value.surfaces[k];
@@ -68,18 +64,18 @@ static SltStatus turn(EngSim* sim, uint32_t surface, bool* found) {
   return make_row(sim, 1, found);
 }
 
-/// Whether rows 0 and 1 lead to each other when the surface is turned.
+/// Whether turning the surface for and back again leads from row 0 to row 1 and back, for ever: to
+/// states that mean what they do. (What begins in `init` comes back to another state.)
 static SltStatus goes_back(EngSim* sim, uint32_t surface, bool* back) {
   EngSurface* s = &sim->sliding.value.surfaces[surface];
-  const ModelMode* mode = NULL;
-  *back = false;
+  *back = true;
   side_publish_row(sim, 0);
-  SLT_TRY(side_mode(sim, &mode));
-  if (!mode || !states_equal(sim, sim->state, side_states(sim, 1))) return SLT_OK;
-  s->above = false;
-  side_publish_row(sim, 1);
-  SLT_TRY(side_mode(sim, &mode));
-  *back = mode && states_equal(sim, sim->state, side_states(sim, 0));
+  for (uint32_t turn = 1; turn <= 4 && *back; turn++) {
+    const ModelMode* mode = NULL;
+    s->above = turn & 1u;
+    SLT_TRY(side_mode(sim, &mode));
+    *back = mode && side_means_row(sim, mode, turn & 1u);
+  }
   s->above = true;
   return SLT_OK;
 }
@@ -223,7 +219,7 @@ static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again
   *has = false;
   bool found = false;
   SLT_TRY(turn(sim, surface, &found));
-  if (!found || states_equal(sim, side_states(sim, 0), side_states(sim, 1))) return SLT_OK;
+  if (!found || side_means_row(sim, sim->sliding.sides.regs[1].mode, 0)) return SLT_OK;
   bool back = false;
   SLT_TRY(goes_back(sim, surface, &back));
   if (!back) return SLT_OK;
@@ -241,9 +237,8 @@ static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again
   sim->sliding.kinks |= s->kink;
   // on a chord the flow is the same on both sides as far as the tolerance goes
   bool lets_go = sim->core.step.chords && side_present(sim, s) != 0;
-  for (uint32_t a = s->first; lets_go && a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+  for (uint32_t a = s->first; lets_go && a != MODEL_NONE; a = sim->sliding.value.next[a])
     sim->atoms[a].marks.tangential = true;
-  }
   return SLT_OK;
 }
 
@@ -252,9 +247,8 @@ static SltStatus leave_out_unreachable(EngSim* sim, bool* fewer) {
   EngSurface* surfaces = sim->sliding.value.surfaces;
   uint32_t count = sim->core.slide.count;
   for (uint32_t k = 0; k < count; k++) {
-    for (uint32_t other = 0; other < count; other++) {
+    for (uint32_t other = 0; other < count; other++)
       surfaces[other].above = other != k && sim->atoms[surfaces[other].atom].truth;
-    }
     eng_restore_truths(sim);
     SLT_TRY(make_row(sim, 0, &surfaces[k].wanted));
   }
@@ -278,9 +272,8 @@ static SltStatus filter(EngSim* sim) {
       continue;
     }
     side_evaluate(sim, 0, sim->core.t, sim->x);
-    for (uint32_t k = 0; k < slide->count; k++) {
+    for (uint32_t k = 0; k < slide->count; k++)
       SLT_TRY(has_sides(sim, k, &sim->sliding.value.surfaces[k].wanted, &again));
-    }
     again |= slide_keep(sim, ENG_KEEP_WANTED);
   }
   return SLT_OK;
@@ -349,9 +342,8 @@ static void look(EngSim* sim, uint32_t row, View* view) {
     model_program_run(&mode->gdot, context, r->gdot, t, x, view->rate[point]);
     model_program_run(&mode->full, context, r->full, t, x, sim->values.full);
     memset(view->value[point], 0, sim->model->env_count * sizeof(double));
-    for (uint32_t i = 0; i < mode->full.output_count; i++) {
+    for (uint32_t i = 0; i < mode->full.output_count; i++)
       view->value[point][mode->full_env[i]] = sim->values.full[i];
-    }
   }
 }
 
@@ -482,9 +474,8 @@ static SltStatus find_dependency(EngSim* sim) {
   all_below(sim);
   SLT_TRY(make_row(sim, 0, &found));
   look(sim, 0, &views[3]);
-  for (uint32_t k = 0; k < slide->count; k++) {
+  for (uint32_t k = 0; k < slide->count; k++)
     SLT_TRY(find_dependents(sim, k, &views[3], views));
-  }
   return SLT_OK;
 }
 
@@ -518,30 +509,26 @@ static SltStatus meet_contacts(EngSim* sim, bool* meet) {
   *meet = count > 0;
   double* marks = count && eng_contact_structure(sim, count) >= 0 ? room_for_marks(sim) : NULL;
   if (!marks) return SLT_OK;
-  for (uint32_t e = 0; e < contacts->rows[count - 1].entry_end; e++) {
+  for (uint32_t e = 0; e < contacts->rows[count - 1].entry_end; e++)
     marks[contacts->entries[e].state] = HUGE_VAL;
-  }
   const double* depends = follow_marks(sim, marks);
-  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+  for (uint32_t k = 0; k < sim->core.slide.count; k++)
     if (depends[sim->sliding.value.surfaces[k].index] != 0.0) return SLT_OK;
-  }
   memset(marks, 0, n * sizeof *marks);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     bool found = false;
     SLT_TRY(turn(sim, k, &found));
     if (!found) return SLT_OK;
     side_evaluate(sim, 1, sim->core.t, sim->x);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
       if (side_flow(sim, 0)[i] != side_flow(sim, 1)[i]) marks[i] = HUGE_VAL;
-    }
   }
   side_publish_settled(sim);
   eng_restore_truths(sim);
   depends = follow_marks(sim, marks);
   *meet = false;
-  for (uint32_t k = 0; k < count; k++) {
+  for (uint32_t k = 0; k < count; k++)
     *meet |= depends[contacts->rows[k].index] != 0.0;
-  }
   return SLT_OK;
 }
 
@@ -552,9 +539,8 @@ static bool number_groups(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
   EngSurface* surfaces = sim->sliding.value.surfaces;
   slide->group_count = 0;
-  for (uint32_t k = 0; k < slide->count; k++) {
+  for (uint32_t k = 0; k < slide->count; k++)
     surfaces[k].size = 0;
-  }
   for (uint32_t k = 0; k < slide->count; k++) {
     uint32_t root = root_of(sim, k);
     if (root == k) surfaces[k].group = slide->group_count++;

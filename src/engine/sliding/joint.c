@@ -44,7 +44,7 @@ static void find_rates(EngSim* sim, uint32_t row, double t, const double* x) {
   EngSliding* w = &sim->sliding;
   const double* flow = side_flow(sim, row);
   bool second = false;
-  side_rates_along(sim, t, x, flow);
+  side_rates_along(sim, model_time(t, t), x, flow);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &w->value.surfaces[k];
     ModelInterval rate = sim->proof.g_dual[s->index].d;
@@ -55,7 +55,7 @@ static void find_rates(EngSim* sim, uint32_t row, double t, const double* x) {
   if (!second) return;
   const ModelMode* mode = w->sides.regs[row].mode;
   model_program_enclose(&mode->gdot, eng_context(sim), w->sides.regs[row].gdot_dual,
-                        (ModelInterval){t, t}, w->sides.x, sim->proof.g_dual);
+                        model_time(t, t), w->sides.x, sim->proof.g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &w->value.surfaces[k];
     uint32_t place = side_place(sim, k, mode);
@@ -257,24 +257,19 @@ static void enter_gaps(EngSim* sim, Joint* p) {
 /// What the reactions do to gaps and surfaces.
 static bool enter_reactions(EngSim* sim, Joint* p) {
   EngContactWork* w = sim->contact.work;
-  double* still = p->work;
-  side_rates_along(sim, p->t, p->x, w->dx);
-  for (uint32_t j = 0; j < p->n; j++) {
-    still[j] = sim->proof.g_dual[sim->sliding.value.surfaces[j].index].d.lo;
-  }
   for (uint32_t k = 0; k < p->m; k++) {
     uint32_t column = 2 * p->n + k;
     eng_contact_spread(w, &w->rows[k], false);
-    double own = eng_gap_acceleration(sim, w->rows[k].index, p->t, p->x, w->dx) - w->rows[k].idle;
+    double own = eng_gap_effect(sim, w->rows[k].index, p->t, p->x, w->dx);
     p->push_unit[k] = p->gap_unit[k] / fabs(own);
     for (uint32_t i = 0; i < p->m; i++) {
       const Row* row = &w->rows[i];
-      double effect = eng_gap_acceleration(sim, row->index, p->t, p->x, w->dx) - row->idle;
+      double effect = eng_gap_effect(sim, row->index, p->t, p->x, w->dx);
       *entry(p, 2 * p->n + i, column) = -effect * p->push_unit[k] / p->gap_unit[i];
     }
-    side_rates_along(sim, p->t, p->x, w->dx);
+    side_rates_along(sim, (ModelDual){.v = {p->t, p->t}}, p->x, w->dx);
     for (uint32_t j = 0; j < p->n; j++) {
-      double effect = sim->proof.g_dual[sim->sliding.value.surfaces[j].index].d.lo - still[j];
+      double effect = sim->proof.g_dual[sim->sliding.value.surfaces[j].index].d.lo;
       *entry(p, j, column) = -effect * p->push_unit[k] / p->rate_unit[j];
     }
     eng_contact_spread(w, &w->rows[k], true);

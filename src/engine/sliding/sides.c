@@ -65,38 +65,52 @@ static bool flow_reads(EngSim* sim, uint32_t env) {
   if (sim->sliding.reads_of == mode->id + 1) return reads[env];
   sim->sliding.reads_of = mode->id + 1;
   memset(reads, 0, sim->model->env_count);
-  for (uint32_t i = 0; i < mode->state_count; i++) {
+  for (uint32_t i = 0; i < mode->state_count; i++)
     reads[mode->state_env[i]] = 1;
-  }
-  for (uint32_t i = 0; i < mode->rhs.input_count; i++) {
+  for (uint32_t i = 0; i < mode->rhs.input_count; i++)
     if (mode->rhs.inputs[i].env < sim->model->env_count) reads[mode->rhs.inputs[i].env] = 1;
-  }
   return reads[env];
 }
 
 static bool actions_concern_flow(EngSim* sim, uint32_t begin, uint32_t count) {
-  for (uint32_t i = begin; i < begin + count; i++) {
+  for (uint32_t i = begin; i < begin + count; i++)
     if (flow_reads(sim, sim->model->actions[i].env)) return true;
-  }
   return false;
 }
 
 bool eng_is_mode_flag(EngSim* sim, uint32_t env) {
-  bool read = false;
-  if (!sim->sliding.is_flag[env]) return false;
-  return eng_local_flow_reads(sim, env, &read) ? read : flow_reads(sim, env);
+  return sim->sliding.is_flag[env] && flow_reads(sim, env);
+}
+
+/// Whether equations of the present mode read which of two states an automaton is in, or since
+/// when.
+static bool flow_reads_state(EngSim* sim, const ModelAutomaton* a, uint32_t from, uint32_t to) {
+  const uint32_t tests[] = {a->states[from].test_env, a->states[to].test_env, a->entry_env};
+  for (size_t i = 0; i < SLT_COUNT(tests); i++)
+    if (tests[i] != MODEL_NONE && flow_reads(sim, tests[i])) return true;
+  return false;
+}
+
+bool side_means_row(EngSim* sim, const ModelMode* mode, uint32_t row) {
+  const EngFlags* flags = &sim->sliding.flags;
+  const uint32_t* states = side_states(sim, row);
+  bool same = mode->id == sim->sliding.sides.regs[row].mode->id;
+  for (uint32_t i = 0; i < sim->model->automaton_count && same; i++) {
+    const ModelAutomaton* a = &sim->model->automata[i];
+    if (sim->state[i] == states[i] || !eng_automaton_active(sim, i)) continue;
+    same = a->kind == MODEL_AUTOMATON_USER && states[i] == 0 &&
+           !flow_reads_state(sim, a, states[i], sim->state[i]);
+  }
+  for (uint32_t i = 0; i < flags->count && same; i++)
+    same = sim->env[flags->env[i]] == side_flags(sim, row)[i];
+  return same;
 }
 
 bool eng_only_observes(EngSim* sim, uint32_t transition) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelAutomaton* a = &sim->model->automata[t->automaton];
   const ModelState* to = &a->states[t->to];
-  const ModelState* from = &a->states[sim->state[t->automaton]];
-  const uint32_t tests[] = {from->test_env, to->test_env, a->entry_env};
-  if (a->has_bodies) return false;
-  for (size_t i = 0; i < SLT_COUNT(tests); i++) {
-    if (tests[i] != MODEL_NONE && flow_reads(sim, tests[i])) return false;
-  }
+  if (a->has_bodies || flow_reads_state(sim, a, sim->state[t->automaton], t->to)) return false;
   return !actions_concern_flow(sim, t->action_begin, t->action_count) &&
          !actions_concern_flow(sim, to->action_begin, to->action_count);
 }
@@ -168,13 +182,11 @@ SltStatus side_mode(EngSim* sim, const ModelMode** out) {
     if (!same_states(mode, sim->core.mode)) return SLT_OK;
     SLT_TRY(slide_recognise(sim, mode));
     judge_others(sim, mode);
-    for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    for (uint32_t k = 0; k < sim->core.slide.count; k++)
       slide_impose(sim, k, sim->sliding.value.surfaces[k].above);
-    }
     bool moved = false;
-    for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    for (uint32_t a = 0; a < sim->model->automaton_count; a++)
       if (!follow_side(sim, a, &moved)) return SLT_OK;
-    }
     if (!moved) {
       *out = mode;
       return SLT_OK;
@@ -226,9 +238,8 @@ static SltStatus bind_programs(EngSim* sim, uint32_t row, const ModelMode* mode)
 SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode) {
   uint8_t* truths = side_truths(sim, row);
   side_note_row(sim, row);
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+  for (uint32_t i = 0; i < sim->model->atom_count; i++)
     truths[i] = sim->env[sim->model->atoms[i].env] != 0.0;
-  }
   return bind_programs(sim, row, mode);
 }
 
@@ -237,9 +248,8 @@ SltStatus side_rebind(EngSim* sim, uint32_t row) {
   const Diag* failure = NULL;
   const uint8_t* truths = side_truths(sim, row);
   side_publish_row(sim, row);
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+  for (uint32_t i = 0; i < sim->model->atom_count; i++)
     sim->env[sim->model->atoms[i].env] = truths[i] ? 1.0 : 0.0;
-  }
   SLT_TRY(eng_get_mode(sim, sim->state, &mode, &failure));
   return bind_programs(sim, row, mode);
 }
@@ -280,25 +290,24 @@ static bool lift_once(EngSim* sim, uint32_t row, double t, const double* from) {
 const double* side_point(EngSim* sim, uint32_t row, double t, const double* x) {
   if (!lift_once(sim, row, t, x)) return x;
   // a state that lifts one surface may move others: as many turns as there are surfaces settle them
-  for (uint32_t turn = 1; turn < sim->core.slide.count; turn++) {
+  for (uint32_t turn = 1; turn < sim->core.slide.count; turn++)
     lift_once(sim, row, t, sim->probe.x);
-  }
   return sim->probe.x;
 }
 
-void side_rates_along(EngSim* sim, double t, const double* x, const double* flow) {
+void side_rates_along(EngSim* sim, ModelDual time, const double* x, const double* flow) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->sliding.sides.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
   }
-  model_program_enclose(&mode->g_flow, eng_context(sim), sim->programs.dual, (ModelInterval){t, t},
+  model_program_enclose(&mode->g_flow, eng_context(sim), sim->programs.dual, time,
                         sim->sliding.sides.x, sim->proof.g_dual);
 }
 
 /// The rate of a surface along a flow, where the row's mode has no relation of it.
 static ModelDual rate_along(EngSim* sim, uint32_t surface, double t, const double* x,
                             const double* flow) {
-  side_rates_along(sim, t, x, flow);
+  side_rates_along(sim, model_time(t, t), x, flow);
   return (ModelDual){sim->proof.g_dual[sim->sliding.value.surfaces[surface].index].d,
                      {-(double)INFINITY, (double)INFINITY}};
 }
@@ -316,7 +325,7 @@ static void evaluate_second(EngSim* sim, uint32_t row, double t, const double* x
     w->sides.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
   }
   model_program_enclose(&mode->gdot, eng_context(sim), w->sides.regs[row].gdot_dual,
-                        (ModelInterval){t, t}, w->sides.x, sim->proof.g_dual);
+                        model_time(t, t), w->sides.x, sim->proof.g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
@@ -375,7 +384,7 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, const SideChanges* on
   const ModelContext* context = eng_context(sim);
   double t = sim->core.t;
   double t_pad = 4.0 * DBL_EPSILON * fabs(t);
-  ModelInterval time = {t - t_pad, t + t_pad};
+  ModelDual time = model_time(t - t_pad, t + t_pad);
   const double* x = side_point(sim, row, t, sim->x);
   if (x != sim->probe.x) memcpy(sim->probe.x, x, mode->state_count * sizeof *x);
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -389,9 +398,8 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, const SideChanges* on
                                only->count, flow);
   } else {
     model_program_enclose(&mode->rhs, context, r->rhs_dual, time, w->sides.x, flow);
-    for (uint32_t i = 0; i < mode->state_count; i++) {
+    for (uint32_t i = 0; i < mode->state_count; i++)
       w->sides.x[i].d = flow[i].v;
-    }
     model_program_enclose(&mode->gdot, context, r->gdot_dual, time, w->sides.x, sim->proof.g_dual);
   }
   uint32_t end = only ? only->surface + 1 : sim->core.slide.count;

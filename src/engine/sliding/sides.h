@@ -55,6 +55,9 @@ SltStatus side_room(EngSim* sim, uint32_t surfaces);
 /// The mode with the surfaces as their `above` says, from the states that are published on, without
 /// resets; NULL for none. Leaves its states published.
 SltStatus side_mode(EngSim* sim, const ModelMode** out);
+/// Whether the published states, of a mode, mean what those of a row do: equations, flags, states
+/// but for `init`, to which nothing leads back, and switches in branches that are taken.
+bool side_means_row(EngSim* sim, const ModelMode* mode, uint32_t row);
 /// The programs of a row's mode, with the published states and truths, which are the row's from now
 /// on.
 SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode);
@@ -81,7 +84,7 @@ const double* side_run_flow(EngSim* sim, uint32_t row, double t, const double* x
 /// Where a mode computes the rate of a surface: 2 * place, + 1: its negative. MODEL_NONE: nowhere.
 uint32_t side_place(const EngSim* sim, uint32_t surface, const ModelMode* mode);
 /// Rates of all relations of the present mode along a flow: g_dual[].d.
-void side_rates_along(EngSim* sim, double t, const double* x, const double* flow);
+void side_rates_along(EngSim* sim, ModelDual time, const double* x, const double* flow);
 /// g of a surface at x, and by how much it changes with the state that lifts it.
 double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g);
 

@@ -19,9 +19,8 @@ static size_t states_size(const EngSim* sim) {
 /// Whether any relation stands at a boundary along which the motion might go on.
 static bool stands_at_surface(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++)
     if (sim->atoms[mode->atoms[sim->active.indicators[place]]].surface) return true;
-  }
   return false;
 }
 
@@ -43,9 +42,8 @@ static bool let_go_tangents(EngSim* sim) {
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     EngSurface* s = &sim->sliding.value.surfaces[k];
     s->wanted = !s->tangent || side_present(sim, s) != 0;
-    for (uint32_t a = s->first; s->tangent && a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+    for (uint32_t a = s->first; s->tangent && a != MODEL_NONE; a = sim->sliding.value.next[a])
       sim->atoms[a].marks.tangential = true;
-    }
   }
   return slide_keep(sim, ENG_KEEP_WANTED);
 }
@@ -55,22 +53,20 @@ static SltStatus find_kept(EngSim* sim) {
   const EngSlide* slide = &sim->core.slide;
   const ModelMode* mode = sim->core.mode;
   bool limit = false;
-  for (uint32_t k = 0; k < slide->count; k++) {
+  for (uint32_t k = 0; k < slide->count; k++)
     limit |= sim->sliding.value.surfaces[k].order == 2;
-  }
   if (!limit) return SLT_OK;
   SLT_TRY(eng_slide_rhs(sim, sim->core.t, sim->x, sim->probe.flow));
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double largest = 0.0;
-    for (uint32_t row = 0; row < slide->rows; row++) {
+    for (uint32_t row = 0; row < slide->rows; row++)
       largest = fmax(largest, fabs(side_flow(sim, row)[i]));
-    }
     double pad = 0x1p-30 * largest;
     double f = sim->probe.flow[i];
     sim->sliding.sides.x[i] = (ModelDual){{sim->x[i], sim->x[i]}, {f - pad, f + pad}};
   }
   model_program_enclose(&mode->g_flow, eng_context(sim), sim->programs.dual,
-                        (ModelInterval){sim->core.t, sim->core.t}, sim->sliding.sides.x,
+                        model_time(sim->core.t, sim->core.t), sim->sliding.sides.x,
                         sim->proof.g_dual);
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     uint32_t i = sim->active.indicators[place];
@@ -100,11 +96,17 @@ static SltStatus install(EngSim* sim, bool fewer, EngSlideVerdict* verdict) {
   }
   slide->stiffness = 0.0;
   SLT_TRY(find_kept(sim));
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+  for (uint32_t i = 0; i < sim->model->atom_count; i++)
     if (sim->sliding.value.of_atom[i] == SLIDE_KINK) sim->sliding.value.of_atom[i] = MODEL_NONE;
-  }
   *verdict = ENG_SLIDE_ALONG;
   return SLT_OK;
+}
+
+static bool any_slides(const EngSim* sim) {
+  bool slides = false;
+  for (uint32_t k = 0; k < sim->core.slide.count; k++)
+    slides |= sim->sliding.value.surfaces[k].slides;
+  return slides;
 }
 
 /// What the flows around the surfaces say, by sides. Surfaces that are near within their tolerance
@@ -127,10 +129,7 @@ static SltStatus decide(EngSim* sim, bool* able) {
     bool decided = solved || side_decide(sim);
     sim->instant.slide_decided = decided && !open;
     open |= !decided;
-    bool slides = false;
-    for (uint32_t k = 0; k < slide->count; k++) {
-      slides |= sim->sliding.value.surfaces[k].slides;
-    }
+    bool slides = any_slides(sim);
     for (uint32_t k = 0; k < slide->count; k++) {
       EngSurface* s = &sim->sliding.value.surfaces[k];
       // where others slide, what the flows do not tell is left to the guards
@@ -157,19 +156,15 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
     slide->count = 0;
     return SLT_OK;
   }
-  bool slides = false;
-  for (uint32_t k = 0; k < slide->count; k++) {
-    slides |= sim->sliding.value.surfaces[k].slides;
-  }
+  bool slides = any_slides(sim);
   // a plain crossing is left to the guards unless they have had their say
   if (!slides && (!settled || !sim->instant.slide_decided)) {
     slide->count = 0;
     return SLT_OK;
   }
   bool fewer = let_go_tangents(sim);
-  for (uint32_t k = 0; k < slide->count; k++) {
+  for (uint32_t k = 0; k < slide->count; k++)
     value_latch(sim, k, sim->sliding.value.surfaces[k].above);
-  }
   bool moves = false;
   SLT_TRY(find_target(sim, &moves));
   if (moves || !slides) {
@@ -227,12 +222,26 @@ SltStatus eng_slide_rebind(EngSim* sim) {
   if (status >= 0) status = side_room_rows(sim, slide->rows);
   if (status < 0) return status;
   side_note_settled(sim);
-  for (uint32_t row = 0; row < slide->rows && status >= 0; row++) {
+  for (uint32_t row = 0; row < slide->rows && status >= 0; row++)
     status = side_rebind(sim, row);
-  }
   side_publish_settled(sim);
   eng_restore_truths(sim);
   return status;
+}
+
+SltStatus eng_slide_follow(EngSim* sim, const uint8_t* env, const uint8_t* atoms,
+                           const uint8_t* automata) {
+  const EngFlags* flags = &sim->sliding.flags;
+  uint32_t rows = sim->core.slide.by_value ? 0 : sim->core.slide.rows;
+  for (uint32_t row = 0; row < rows; row++) {
+    for (uint32_t a = 0; a < sim->model->automaton_count; a++)
+      if (!automata[a]) side_states(sim, row)[a] = sim->state[a];
+    for (uint32_t i = 0; i < sim->model->atom_count; i++)
+      if (!atoms[i]) side_truths(sim, row)[i] = sim->atoms[i].truth;
+    for (uint32_t i = 0; i < flags->count; i++)
+      if (!env[flags->env[i]]) side_flags(sim, row)[i] = sim->env[flags->env[i]];
+  }
+  return eng_slide_rebind(sim);
 }
 
 // ---- snapshots ----------------------------------------------------------------------------------
@@ -299,8 +308,7 @@ void eng_slide_leave(EngSim* sim, uint32_t surface, bool above) {
   find_target(sim, &moves);
   // the flow between the sides that remaining surfaces happen to have says nothing about this one
   value_latch(sim, surface, above);
-  for (uint32_t a = left->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+  for (uint32_t a = left->first; a != MODEL_NONE; a = sim->sliding.value.next[a])
     sim->atoms[a].marks.left_now = true;
-  }
   slide->count = 0;
 }

@@ -83,7 +83,8 @@ typedef struct EngDependencyProgram {
   bool wide;  // some set has too many members to be listed
 } EngDependencyProgram;
 
-/// Who reads an entry of the environment.
+/// Who reads an entry of the environment, as kind << ENG_READER_BITS | at.
+enum { ENG_READER_BITS = 29 };
 typedef struct EngDependencyReader {
   enum {
     ENG_READER_RHS,  // dependent output `at` of a program
@@ -107,15 +108,16 @@ typedef struct EngDependency {
   uint32_t* members;  // places in the environment, ascending
   uint32_t* direct;   // per atom of the mode: 2 * state, + 1: its negative; MODEL_NONE for neither
   uint32_t* label;    // per set: surface that it depends on at present
-  uint32_t* reader_begin;  // per entry of the environment and one more: where its readers begin
-  EngDependencyReader* readers;
-  bool g_reads;         // g between events reads truths, positions of switches or times of entry
-  bool has_rows;        // who reads a state is listed
-  uint32_t* row_begin;  // per state and one more: where the outputs of rhs begin that read it...
-  uint32_t* rows;       // ... those that depend on switches
-  uint32_t* timed;      // ... and that read the time
-  uint32_t timed_count;
+  BaseLists readers;  // per entry of the environment
+  bool g_reads;       // g between events reads truths, positions of switches or times of entry
+  bool has_rows;      // who reads a state is listed
+  BaseLists rows;     // time, then states: outputs of rhs that read it and depend on switches
 } EngDependency;
+
+static inline EngDependencyReader eng_dependency_reader(const EngDependency* d, uint32_t place) {
+  uint32_t packed = d->readers.list[place];
+  return (EngDependencyReader){packed >> ENG_READER_BITS, packed & ((1u << ENG_READER_BITS) - 1)};
+}
 
 /// A combination of sides: its mode, and the programs with their inputs in place.
 typedef struct EngSideRegs {
@@ -162,14 +164,13 @@ typedef struct EngValueTable {
   EngValueSwitch* switches;
   uint32_t switch_count;
   EngValueProbe* probes;
-  uint32_t* of_atom;         // surface of each atom, MODEL_NONE for none
-  bool* same;                // g of the atom has the sign of the surface's
-  uint32_t* of_env;          // per entry of the environment that a switch of a surface writes: 2 *
-                             // surface + what it is below it; MODEL_NONE for all others
-  uint32_t* next;            // per atom: the next one of its surface
-  uint32_t* of_state;        // per state: the surface that it is; work space in between
-  uint32_t* follower_begin;  // per atom and one more: switches that follow it alone
-  uint32_t* followers;
+  uint32_t* of_atom;      // surface of each atom, MODEL_NONE for none
+  bool* same;             // g of the atom has the sign of the surface's
+  uint32_t* of_env;       // per entry of the environment that a switch of a surface writes: 2 *
+                          // surface + what it is below it; MODEL_NONE for all others
+  uint32_t* next;         // per atom: the next one of its surface
+  uint32_t* of_state;     // per state: the surface that it is; work space in between
+  BaseLists followers;    // per atom: switches that follow it alone
   uint8_t* plain;         // per atom: nothing depends on it but these, and they move no equations
   uint8_t* switch_alone;  // per automaton: a switch that moves no equations and no other switch
   uint32_t* follows;      // per automaton: a switch that follows one relation: 2 * atom, + 1:
@@ -246,6 +247,7 @@ typedef struct EngDwell {
 /// Part of snapshots: the segment ends because a surface is left.
 typedef struct EngSlideExit {
   bool pending;
+  double t;  // when that is on the present trial; INFINITY: it is not
   uint32_t surface;
   bool above;  // to the side where its g is positive
 } EngSlideExit;
@@ -258,7 +260,7 @@ typedef struct EngActiveSet {
   uint32_t* followed;  // those of them that are not slid along: see eng_followed()
   uint32_t followed_count;
   bool followed_stale;
-  uint32_t* automata;  // that follow no surface slid along: see eng_active_automata()
+  uint32_t* automata;  // that follow no surface slid along: see eng_active_automata_slow()
   uint32_t automaton_count;
   bool automata_stale;
   bool reduced;       // the present instant looks at `followed` and `automata` alone...
@@ -297,6 +299,10 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
 /// Latch the surface's relations to that side; the states there are in probe.states.
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_slide_rebind(EngSim* sim);
+/// The sides take over what has changed beside the surfaces: values, relations and automata that
+/// are not marked as held.
+SltStatus eng_slide_follow(EngSim* sim, const uint8_t* env, const uint8_t* atoms,
+                           const uint8_t* automata);
 /// What a snapshot keeps of the motion beside plain data.
 size_t eng_slide_snapshot_size(const EngSim* sim, const EngSlide* slide);
 void eng_slide_save(const EngSim* sim, char* out);
@@ -311,7 +317,7 @@ const EngDependency* eng_dependency(EngSim* sim);
 /// Automata that may move while the motion goes on along its surfaces, ascending.
 EngList eng_active_automata_slow(EngSim* sim);
 /// Facts about switches and relations that never change.
-void eng_reduced_init(EngSim* sim);
+SltStatus eng_reduced_init(EngSim* sim);
 /// At the begin of an instant: whether it can be carried out on what is not slid along alone.
 void eng_reduced_begin(EngSim* sim);
 /// From here on the instant looks at everything.

@@ -60,6 +60,17 @@ SltStatus slide_values(EngSim* sim, const ModelMode* mode, double t, const doubl
   return SLT_OK;
 }
 
+/// g of a mode's relations at two points beside the present one, into probe.beside and sides.trial.
+static SltStatus values_beside(EngSim* sim, const ModelMode* mode) {
+  SLT_TRY(ENG_GROW(sim, sim->sliding.sides.trial, sim->model->atom_count));
+  for (uint32_t point = 0; point < 2; point++) {
+    double* g = point ? sim->sliding.sides.trial : sim->probe.beside;
+    slide_probe_point(sim, point, sim->probe.x);
+    SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe.x, g));
+  }
+  return SLT_OK;
+}
+
 // ---- relations ----------------------------------------------------------------------------------
 
 bool value_may_bound(const EngSim* sim, uint32_t atom) {
@@ -171,12 +182,8 @@ static bool is_met(EngSim* sim, uint32_t index) {
 /// Relations at zero, sorted into surfaces by their values at the two points.
 static SltStatus surfaces_of_probes(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  SLT_TRY(ENG_GROW(sim, sim->sliding.sides.trial, sim->model->atom_count));
-  double* at[2] = {sim->probe.beside, sim->sliding.sides.trial};
-  for (uint32_t point = 0; point < 2; point++) {
-    slide_probe_point(sim, point, sim->probe.x);
-    SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe.x, at[point]));
-  }
+  SLT_TRY(values_beside(sim, mode));
+  const double* at[2] = {sim->probe.beside, sim->sliding.sides.trial};
   SLT_TRY(slide_values(sim, mode, sim->core.t, sim->x, sim->probe.g));
   uint32_t n = 0;
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
@@ -309,11 +316,8 @@ SltStatus slide_recognise(EngSim* sim, const ModelMode* mode) {
               value_may_bound(sim, atom);
   }
   if (!missing) return SLT_OK;
-  double* at[2] = {sim->probe.beside, sim->sliding.sides.trial};
-  for (uint32_t point = 0; point < 2; point++) {
-    slide_probe_point(sim, point, sim->probe.x);
-    SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe.x, at[point]));
-  }
+  SLT_TRY(values_beside(sim, mode));
+  const double* at[2] = {sim->probe.beside, sim->sliding.sides.trial};
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];
     if (mode->shared && !sim->active.relevant[atom]) continue;
@@ -330,17 +334,14 @@ SltStatus slide_recognise(EngSim* sim, const ModelMode* mode) {
 }
 
 SltStatus slide_note_probes(EngSim* sim) {
-  const EngSlide* slide = &sim->core.slide;
-  EngSliding* work = &sim->sliding;
-  SLT_TRY(ENG_GROW(sim, work->sides.probe, 2 * (size_t)slide->count));
-  SLT_TRY(ENG_GROW(sim, work->sides.trial, sim->model->atom_count));
-  for (uint32_t point = 0; point < 2; point++) {
-    slide_probe_point(sim, point, sim->probe.x);
-    SLT_TRY(slide_values(sim, sim->core.mode, slide_probe_time(sim, point), sim->probe.x,
-                         sim->probe.beside));
-    for (uint32_t k = 0; k < slide->count; k++) {
-      work->sides.probe[2 * k + point] = sim->probe.beside[sim->sliding.value.surfaces[k].index];
-    }
+  EngSides* sides = &sim->sliding.sides;
+  SLT_TRY(ENG_GROW(sim, sides->probe, 2 * (size_t)sim->core.slide.count));
+  SLT_TRY(values_beside(sim, sim->core.mode));
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    uint32_t index = sim->sliding.value.surfaces[k].index;
+    double* probe = sides->probe + 2 * (size_t)k;
+    probe[0] = sim->probe.beside[index];
+    probe[1] = sides->trial[index];
   }
   return SLT_OK;
 }

@@ -129,7 +129,7 @@ void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* alp
 
 /// The search for the exit of one surface.
 typedef struct SurfaceExit {
-  EngExit exit;
+  NumExit exit;
   uint32_t surface;
 } SurfaceExit;
 
@@ -173,12 +173,12 @@ static bool coefficients_are_known(EngSim* sim, double t_from) {
   return memcmp(sim->sliding.motion.last_x, sim->stepper->trial.x0, n * sizeof(double)) == 0;
 }
 
-static SltStatus look_at_surface(EngExit* e, double t, bool* above) {
+static SltStatus look_at_surface(NumExit* e, double t, bool* above) {
   uint32_t surface = ((const SurfaceExit*)e)->surface;
   double a = 0.0;
-  if (!coefficient_on_trial(e->sim, surface, t, &a)) {
-    SLT_TRY(coefficients_on_trial(e->sim, t));
-    a = e->sim->sliding.motion.alpha[surface];
+  if (!coefficient_on_trial(e->user, surface, t, &a)) {
+    SLT_TRY(coefficients_on_trial(e->user, t));
+    a = ((EngSim*)e->user)->sliding.motion.alpha[surface];
   }
   e->coefficient = a;
   *above = a >= 1.0;
@@ -193,7 +193,7 @@ static bool enclose_derivative(EngSim* sim, uint32_t end, uint32_t state, double
   const ModelProgram* rhs = &sim->core.mode->rhs;
   EngSliding* w = &sim->sliding;
   ModelDual* regs = w->sides.regs[end].rhs_dual;
-  ModelInterval time = {l, r};
+  ModelDual time = model_time(l, r);
   EngTrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
   ModelDual found;
   if (model_program_enclose_output(rhs, eng_context(sim), regs, time, eng_enclose_dense, &part,
@@ -212,8 +212,8 @@ static bool enclose_derivative(EngSim* sim, uint32_t end, uint32_t state, double
 }
 
 /// Whether a surface is not left in [l, r], for certain.
-static bool prove_surface(EngExit* e, double l, double r) {
-  EngSim* sim = e->sim;
+static bool prove_surface(NumExit* e, double l, double r) {
+  EngSim* sim = e->user;
   uint32_t surface = ((const SurfaceExit*)e)->surface;
   const EngSurface* s = &sim->sliding.value.surfaces[surface];
   ModelInterval below;
@@ -253,12 +253,12 @@ static bool update_touched(EngSim* sim, double middle, double t_end, uint32_t* c
 /// The first exit of a surface, if it is before `first`.
 static double exit_of(EngSim* sim, uint32_t i, double t_from, double first, uint32_t* surface,
                       bool* above) {
-  SurfaceExit e = {.exit = {.sim = sim,
+  SurfaceExit e = {.exit = {.user = sim,
                             .look = look_at_surface,
                             .prove = prove_surface,
                             .alone = sim->core.slide.mixed},
                    .surface = i};
-  eng_exit_search(&e.exit, t_from, fmin(first, sim->stepper->trial.t));
+  num_exit_search(&e.exit, t_from, fmin(first, sim->stepper->trial.t));
   if (e.exit.undecided) sim->core.counts.undecided++;
   double found = e.exit.t;
   // of several at once that of the first relation, whatever the order of the surfaces

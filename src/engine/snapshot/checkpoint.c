@@ -38,38 +38,17 @@ typedef struct Head {
 
 // ---- the list of modes --------------------------------------------------------------------------
 
-/// Slot of a mode in the hash table, or the free one where it would be.
-static size_t slot_of(const EngModeList* list, const ModelMode* mode) {
-  size_t slot = (size_t)hash_mix((uintptr_t)mode, 0) & (list->slot_count - 1);
-  while (list->slots[slot] && list->modes[list->slots[slot] - 1] != mode) {
-    slot = (slot + 1) & (list->slot_count - 1);
-  }
-  return slot;
-}
-
-static SltStatus grow_list(EngSim* sim) {
-  EngModeList* list = &sim->known;
-  size_t n = sim->model->automaton_count;
-  size_t more = list->count ? 2 * (size_t)list->count : 8;
-  SLT_TRY(ENG_GROW(sim, list->modes, more));
-  SLT_TRY(ENG_GROW(sim, list->states, more * n));
-  SLT_TRY(ENG_GROW(sim, list->slots, 2 * more));
-  list->slot_count = 2 * more;
-  memset(list->slots, 0, list->slot_count * sizeof *list->slots);
-  for (uint32_t i = 0; i < list->count; i++) {
-    list->slots[slot_of(list, list->modes[i])] = i + 1;
-  }
-  return SLT_OK;
-}
-
 static SltStatus note_mode(EngSim* sim, const uint32_t* states, const ModelMode* mode) {
   EngModeList* list = &sim->known;
-  if (list->slot_count && list->slots[slot_of(list, mode)]) return SLT_OK;
-  if (2 * (size_t)list->count >= list->slot_count) SLT_TRY(grow_list(sim));
   size_t n = sim->model->automaton_count;
-  list->modes[list->count] = mode;
-  if (n) memcpy(list->states + list->count * n, states, n * sizeof *states);
-  list->slots[slot_of(list, mode)] = ++list->count;
+  uint32_t place = list->places.count;
+  const BaseKey* again = NULL;
+  if (base_keys_find(&list->places, (uintptr_t)mode)) return SLT_OK;
+  SLT_TRY(ENG_MORE(sim, list->modes, (size_t)place + 1));
+  SLT_TRY(ENG_MORE(sim, list->states, (place + 1) * n));
+  SLT_TRY(eng_keys_add(sim, &list->places, (uintptr_t)mode, place, &again));
+  list->modes[place] = mode;
+  if (n) memcpy(list->states + place * n, states, n * sizeof *states);
   return SLT_OK;
 }
 
@@ -82,15 +61,15 @@ SltStatus eng_get_mode(EngSim* sim, const uint32_t* states, const ModelMode** ou
 
 /// Place in the list + 1, 0 for none, as a pointer that is none.
 static const ModelMode* place_of(const EngSim* sim, const ModelMode* mode) {
-  if (!mode || !sim->known.slot_count) return NULL;
-  uintptr_t place = sim->known.slots[slot_of(&sim->known, mode)];
+  const BaseKey* known = base_keys_find(&sim->known.places, (uintptr_t)mode);
+  uintptr_t place = known ? (uintptr_t)known->note + 1 : 0;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): it is a number that a pointer's place keeps
   return (const ModelMode*)place;
 }
 
 static bool mode_at(const EngSim* sim, const ModelMode** mode) {
   uintptr_t place = (uintptr_t)*mode;
-  if (place > sim->known.count) return false;
+  if (place > sim->known.places.count) return false;
   *mode = place ? sim->known.modes[place - 1] : NULL;
   return true;
 }
@@ -123,7 +102,7 @@ static Head head_of(const EngSim* sim) {
                .stepper_size = sim->storage.stepper_size,
                .model_hash = hash_model(sim->model),
                .automaton_count = sim->model->automaton_count,
-               .mode_count = sim->known.count,
+               .mode_count = sim->known.places.count,
                .snapshot_size = eng_snapshot_size(sim),
                .numbers = {o->t_start, o->rtol, o->atol, o->h0, o->h_min, o->h_max, o->step,
                            o->event_eps, o->gamma},
@@ -199,7 +178,7 @@ static bool constants_differ(EngSim* sim, const char* snapshot) {
 // ---- saving and restoring -----------------------------------------------------------------------
 
 static size_t list_size(const EngSim* sim) {
-  return (size_t)sim->known.count * sim->model->automaton_count * sizeof(uint32_t);
+  return (size_t)sim->known.places.count * sim->model->automaton_count * sizeof(uint32_t);
 }
 
 size_t eng_checkpoint_size(const EngSim* sim, size_t note_size) {

@@ -22,6 +22,7 @@ typedef struct Record {
   Str text;
   SltCause cause;
   bool mythical, moved_state, boundary;
+  bool fallen;  // what it assigned was dropped
   bool has_residual;
   double residual[2];
   double share;
@@ -94,11 +95,9 @@ SltStatus eng_trace_create(EngSim* sim) {
   return sim->report.trace->crossings ? SLT_OK : SLT_ERR_NOMEM;
 }
 
-/// Shares of the motion along surfaces as the instant finds it.
-static void note_shares(EngSim* sim) {
+void eng_trace_shares(EngSim* sim) {
   struct EngTrace* t = sim->report.trace;
   uint32_t n = sim->core.slide.count;
-  t->share_count = 0;
   if (!n || !sim->report.to.on_event) return;
   if (ENG_MORE(sim, t->share, n) < 0 || ENG_MORE(sim, t->share_atom, n) < 0 ||
       !eng_slide_coefficients(sim, t->share)) {
@@ -117,6 +116,7 @@ static void note_shares(EngSim* sim) {
 void eng_trace_begin(EngSim* sim) {
   struct EngTrace* t = sim->report.trace;
   t->record_count = 0;
+  t->share_count = 0;
   t->truth_count = 0;
   t->equivalent_count = 0;
   t->change_count = 0;
@@ -125,7 +125,6 @@ void eng_trace_begin(EngSim* sim) {
   t->rejecting = false;
   t->crossing_count = sim->detect.crossing_count;
   memcpy(t->crossings, sim->detect.crossings, sim->detect.crossing_count * sizeof *t->crossings);
-  note_shares(sim);
 }
 
 uint32_t eng_trace_count(const EngSim* sim) {
@@ -185,6 +184,7 @@ static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record
     if (atom->located && record->crossing == MODEL_NONE) {
       record->crossing = crossing_of(sim, id);
     }
+    if (unread && record->crossing != MODEL_NONE) break;
     if (unread) continue;
     if (ENG_MORE(sim, t->truths, t->truth_count + 1) < 0) break;
     const ModelAtom* model = &sim->model->atoms[id];
@@ -303,21 +303,23 @@ void eng_trace_mark(EngSim* sim, SltEventKind kind, const Span* span, Str text) 
   add_record(sim, record_at(sim, kind, span, text));
 }
 
+static void add_change(EngSim* sim, Change change) {
+  struct EngTrace* t = sim->report.trace;
+  if (ENG_MORE(sim, t->changes, t->change_count + 1) < 0) return;
+  t->changes[t->change_count++] = change;
+}
+
 void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, double before,
                       double after) {
-  struct EngTrace* t = sim->report.trace;
-  if (record == MODEL_NONE || before == after) return;
+  if (record == MODEL_NONE) return;
   const ModelVar* var = &sim->model->vars[action->var];
-  if (var->kind != MODEL_VAR_DISCRETE) t->records[record].moved_state = true;
+  if (var->kind != MODEL_VAR_DISCRETE) sim->report.trace->records[record].moved_state = true;
   if (var->hidden || !sim->report.to.on_event) return;
-  if (ENG_MORE(sim, t->changes, t->change_count + 1) < 0) {
-    return;
-  }
-  t->changes[t->change_count++] = (Change){.record = record,
-                                           .var = action->var,
-                                           .order = action->order,
-                                           .before = before,
-                                           .after = after};
+  add_change(sim, (Change){.record = record,
+                           .var = action->var,
+                           .order = action->order,
+                           .before = before,
+                           .after = after});
 }
 
 void eng_trace_mythical(EngSim* sim, uint32_t first) {
@@ -327,6 +329,10 @@ void eng_trace_mythical(EngSim* sim, uint32_t first) {
     t->records[i].moved_state = false;
   }
   t->rejecting = true;
+}
+
+void eng_trace_fallen(EngSim* sim, uint32_t record) {
+  if (record != MODEL_NONE) sim->report.trace->records[record].fallen = true;
 }
 
 void eng_trace_settling(EngSim* sim) {
@@ -622,6 +628,14 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
     list_change(t->out.changes, &count, name_of(sim, change->var, change->order), change->before,
                 change->after);
   }
+  // the mode was only tried, but what was assigned may stand
+  SltChange* rest = t->out.changes;
+  if (record->mythical && !record->fallen) {
+    event->changes = rest;
+    event->change_count = count;
+    rest += count;
+    count = 0;
+  }
   for (uint32_t i = first_change(t->jumps, t->jump_count, index); i < t->jump_count; i++) {
     const Change* jump = &t->jumps[i];
     if (jump->record != index) break;
@@ -629,16 +643,16 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
     if (jump->impulse) {
       t->out.impulses[event->impulse_count++] = (SltChange){name, jump->before, jump->after};
     } else {
-      list_change(t->out.changes, &count, name, jump->before, jump->after);
+      list_change(rest, &count, name, jump->before, jump->after);
       event->computed_count += jump->computed;
     }
   }
   event->impulses = t->out.impulses;
   if (record->mythical) {
-    event->candidate = t->out.changes;
+    event->candidate = rest;
     event->candidate_count = count;
   } else {
-    event->changes = t->out.changes;
+    event->changes = rest;
     event->change_count = count;
   }
   fill_truths(sim, record, event);

@@ -18,6 +18,8 @@ typedef struct EngAudit {
 
 SltStatus eng_trace_create(EngSim* sim);
 void eng_trace_begin(EngSim* sim);
+/// Shares of the motion along surfaces as the instant finds it.
+void eng_trace_shares(EngSim* sim);
 /// A fired transition (MODEL_NONE for a switch). Returns the record's index in the instant; its
 /// class stays open until the iteration is settled.
 uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transition, uint32_t from,
@@ -52,6 +54,8 @@ void eng_trace_residual(EngSim* sim, double before, double after);
 /// Records from `first` on: their candidate was discarded; what it would have changed is recorded
 /// as that. Records that follow before the next candidate are those that reject it.
 void eng_trace_mythical(EngSim* sim, uint32_t first);
+/// What was assigned with a record was dropped.
+void eng_trace_fallen(EngSim* sim, uint32_t record);
 uint32_t eng_trace_count(const EngSim* sim);
 /// The path of the instant from a record on in words: "main: a -> b, sw: open -> closed".
 void eng_trace_path(const EngSim* sim, uint32_t begin, char* out, size_t capacity);

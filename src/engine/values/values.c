@@ -275,6 +275,7 @@ static void take_slot(EngSim* sim, EngSlot* slot, const ModelMode* mode) {
   sim->programs.lanes = slot->block_regs;
   sim->proof.control_x = sim->programs.lanes ? sim->programs.lanes + MODEL_LANES : NULL;
   sim->proof.stamp++;  // what they hold belongs to another mode
+  sim->values.epoch++;
   sim->programs.bound = slot->bound ? mode : NULL;
   sim->core.margins.level_epoch++;
   sim->core.margins.stale = true;
@@ -365,9 +366,13 @@ static bool move_inputs(EngSim* sim) {
 void eng_gather_states(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->stiff.ready = false;
+  bool moved = false;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->x[i] = sim->env[mode->state_env[i]];
+    double value = sim->env[mode->state_env[i]];
+    moved |= !(sim->x[i] == value);
+    sim->x[i] = value;
   }
+  if (moved) sim->values.epoch++;
 }
 
 static void bind_programs(EngSim* sim) {
@@ -380,10 +385,12 @@ static void bind_programs(EngSim* sim) {
   } else {
     bind_inputs(&mode->rhs, sim->env, sim->programs.rhs);
     bind_inputs(&mode->full, sim->env, sim->programs.full);
-    bind_inputs(&mode->g, sim->env, sim->programs.g);
-    bind_inputs(&mode->gdot, sim->env, sim->programs.gdot);
+    bool others = bind_inputs(&mode->g, sim->env, sim->programs.g);
+    others |= bind_inputs(&mode->gdot, sim->env, sim->programs.gdot);
     moved = move_inputs(sim);
+    if (others) sim->values.epoch++;
   }
+  if (moved) sim->values.epoch++;
   if (ENG_UNLIKELY(mode->implicit)) eng_dae_bind(sim);
   if (mode->atom_count == 0) return;
   if (moved) sim->core.margins.level_epoch++;
@@ -455,7 +462,9 @@ static SltStatus fail_mode(EngSim* sim, SltStatus status, const Diag* failure) {
   return status;
 }
 
-SltStatus eng_enter_mode(EngSim* sim) {
+/// Find the mode of the present states and bind its programs; where it is not the present one it
+/// begins.
+static SltStatus bind_mode(EngSim* sim) {
   const ModelMode* mode = NULL;
   const Diag* failure = NULL;
   size_t bytes = sim->model->automaton_count * sizeof *sim->state;
@@ -490,16 +499,44 @@ SltStatus eng_enter_mode(EngSim* sim) {
   if (!entered) memcpy(sim->programs.entered_state, sim->state, bytes);
   sim->programs.entered = true;
   if (!sim->active.reduced || !eng_reduced_bind(sim)) eng_bind(sim);
+  return SLT_OK;
+}
+
+SltStatus eng_enter_mode(EngSim* sim) {
+  SLT_TRY(bind_mode(sim));
   sim->dae.impulsive = false;
   sim->dae.contradicts = false;
   sim->dae.contradicted = MODEL_NONE;
-  if (ENG_UNLIKELY(mode->implicit)) SLT_TRY(eng_dae_enter(sim));
+  if (ENG_UNLIKELY(sim->core.mode->implicit)) SLT_TRY(eng_dae_enter(sim));
   if (eng_reduced_unseen(sim)) {
     sim->core.full_stale = true;
     return SLT_OK;
   }
   eng_evaluate_full(sim, sim->core.t);
-  if (ENG_UNLIKELY(mode->implicit)) eng_dae_rescue(sim);
+  if (ENG_UNLIKELY(sim->core.mode->implicit)) eng_dae_rescue(sim);
+  return SLT_OK;
+}
+
+SltStatus eng_preview_mode(EngSim* sim) {
+  EngError error = sim->error;
+  SltStatus status = bind_mode(sim);
+  if (status < 0 && status != SLT_ERR_STRUCTURE) return status;
+  if (status < 0) {
+    // states that are only passed need no solution: the equations before go on
+    sim->error = error;
+    eng_bind(sim);
+  }
+  const ModelMode* mode = sim->core.mode;
+  if (!mode->implicit) {
+    eng_evaluate_full(sim, sim->core.t);
+    return SLT_OK;
+  }
+  model_program_run(&mode->full, eng_context(sim), sim->programs.full, sim->core.t, sim->x,
+                    sim->values.full);
+  for (uint32_t i = 0; i < mode->full.output_count; i++) {
+    bool solved = events_visit_origins(sim, mode->full_env[i], NULL, NULL);
+    if (!solved) sim->env[mode->full_env[i]] = sim->values.full[i];
+  }
   return SLT_OK;
 }
 
@@ -562,7 +599,7 @@ static bool turn_kinks(EngSim* sim, double t, bool back) {
 
 static void run_full(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  bool turned = turn_kinks(sim, t, false);
+  bool turned = sim->detect.has_kinks && turn_kinks(sim, t, false);
   model_program_run(&mode->full, eng_context(sim), sim->programs.full, t, sim->x, sim->values.full);
   eng_publish_full(sim);
   if (turned) turn_kinks(sim, t, true);
@@ -607,20 +644,31 @@ void eng_sample_states(EngSim* sim, double t) {
   if (ENG_UNLIKELY(mode->implicit)) {
     bool changed = false;
     eng_project(sim, t, sim->x, &changed);
-    sim->detect.g_t = (double)NAN;
+    sim->values.epoch++;
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->env[mode->state_env[i]] = sim->x[i];
   }
 }
 
+void eng_states_at_end(EngSim* sim) {
+  const NumStepper* stepper = sim->stepper;
+  bool there = sim->values.dense_t == stepper->trial.t && !stepper->shared.weight;
+  for (uint32_t i = 0; there && i < stepper->trial.n; i++) {
+    there = sim->x[i] == stepper->trial.x[i];
+  }
+  if (there) return;
+  num_dense_eval(stepper, stepper->trial.t, sim->x);
+  sim->values.dense_t = stepper->trial.t;
+  sim->values.epoch++;
+}
+
 void eng_take_trial_end(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   num_dense_settle(sim->stepper);
-  const double* x = sim->stepper->trial.x;
+  eng_states_at_end(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->x[i] = x[i];
-    sim->env[mode->state_env[i]] = x[i];
+    sim->env[mode->state_env[i]] = sim->x[i];
   }
   sim->values.sampled = false;
   sim->core.full_stale = true;
@@ -647,6 +695,7 @@ double eng_output_at(EngSim* sim, const ModelProgram* program, double* regs, uin
 static bool evaluate_some(EngSim* sim, const ModelProgram* program, double* regs, double t,
                           double* out) {
   const ModelContext* context = eng_context(sim);
+  sim->detect.g_epoch = sim->detect.gdot_epoch = 0;
   for (uint32_t k = 0; k < sim->active.followed_count; k++) {
     uint32_t i = sim->active.followed[k];
     if (!model_program_run_output(program, context, regs, t, eng_point_state, sim->x, i, &out[i])) {
@@ -675,6 +724,7 @@ void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope) {
 bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
+  sim->detect.g_epoch = 0;
   model_program_run(&mode->g_flow, context, sim->programs.g_flow, t, x, sim->detect.g);
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     uint32_t i = sim->active.indicators[place];

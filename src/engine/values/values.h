@@ -53,6 +53,8 @@ typedef struct EngValues {
   uint32_t moving;              // the first entry that is no constant
   bool searching;               // crossings are looked for: nobody but...
   double dense_t;    // ...this search writes `x`, last with the dense output at this time
+  uint64_t epoch;    // counts the points that programs over indicators have been given: time, `x`,
+                     // inputs, mode
   double sampled_t;  // time of the pending trial for which the environment holds the values
   bool sampled;      // ... if it does
   bool warned;       // that something has no finite value
@@ -80,9 +82,7 @@ typedef struct EngPrograms {
 typedef struct EngModeList {
   const ModelMode** modes;
   uint32_t* states;  // automaton_count each
-  uint32_t count;
-  uint32_t* slots;  // hash of the mode -> place + 1; a power of two
-  size_t slot_count;
+  BaseKeys places;   // by mode
 } EngModeList;
 
 // ---- values.c -----------------------------------------------------------------------------------
@@ -102,6 +102,9 @@ SltStatus eng_change_param(EngSim* sim, uint32_t param, double value);
 SltStatus eng_start_values(EngSim* sim, bool solved);
 /// Fetch the compiled equations of sim->state, make room, bind, gather states, evaluate.
 SltStatus eng_enter_mode(EngSim* sim);
+/// The values that follow from those in the environment by the equations of the present states, one
+/// after the other; what has to be solved for stays as it is.
+SltStatus eng_preview_mode(EngSim* sim);
 /// Place of the state whose value is farthest from standing still, as tolerances see it.
 uint32_t eng_fastest_state(const EngSim* sim);
 
@@ -126,6 +129,9 @@ void eng_evaluate_row(EngSim* sim);
 void eng_warn_of_values(EngSim* sim);
 /// Values at time t of the pending trial into the environment (states, then eng_evaluate_full).
 void eng_sample(EngSim* sim, double t);
+/// States at the end of the trial into sim->x. Where they are there already, what was computed from
+/// them holds.
+void eng_states_at_end(EngSim* sim);
 /// The states at the end of the trial, explicit mode; needs no dense output.
 void eng_take_trial_end(EngSim* sim);
 /// The states alone: core.full_stale tells that the rest is missing.
