@@ -32,6 +32,7 @@ const RUSSIAN: [RegExp, string][] = [
   [/^sliding: the motion is (\S+) of the flow where this holds and (\S+) of the other/, "скольжение: движение составлено из $1 потока, где это верно, и $2 другого"],
   [/^pinnacle: the values jump at this point in time/, "скачок: значения меняются в этот момент"],
   [/^mythical: the mode is left before it exists, and nothing of it is kept/, "мнимое: режим покидается, ещё не начавшись, и от него ничего не остаётся"],
+  [/^mythical: the mode is left before it exists; assigned, and kept: /, "мнимое: режим покидается, ещё не начавшись; присвоено и остаётся: "],
   [/^boundary: its own flow leaves this mode at once/, "граничное: собственное движение сразу выводит из режима"],
   [/ is (\S+), between (\S+) and (\S+)/g, " = $1, между $2 и $3"],
   // the graph of automata
