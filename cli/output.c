@@ -324,6 +324,7 @@ SltStatus output_write(void* user, const char* data, size_t length) {
   if (output->late && !output->held) {
     output->held = calloc(length + 1, 1);
     if (output->held) memcpy(output->held, data, length);
+    if (!output->held) output->error = ENOMEM;
     return output->held ? SLT_OK : SLT_ERR_NOMEM;
   }
   if (output->late && begin_late(output) < 0) return SLT_ERR_IO;

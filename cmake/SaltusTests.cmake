@@ -69,6 +69,9 @@ foreach(tool IN ITEMS lisma_parse_tool lisma_check_tool)
   saltus_inner_program(${tool} ${PROJECT_SOURCE_DIR}/tests/tools/${tool}.c)
 endforeach()
 
+# runs models under callgrind, which counts what an event costs
+saltus_inner_program(event_cost_tool ${PROJECT_SOURCE_DIR}/tests/tools/event_cost_tool.c)
+
 # reads results in HDF5 for the tests of files
 if(HDF5_FOUND)
   add_executable(h5_tool ${PROJECT_SOURCE_DIR}/tests/tools/h5_tool.c)
@@ -104,7 +107,7 @@ set(laws_now --law relations --law states --law state --law time --law shift --l
 if(SALTUS_SANITIZE)
   set(laws_slice gallery/20 gen:stops:1 gen:cells:1 --generated 17)
 else()
-  set(laws_slice gallery/10 gen:stops:1 gen:stops:2 gen:stops:3 gen:cells:1 gen:balances:1 --generated 51)
+  set(laws_slice gallery/10 gen:stops:1 gen:stops:2 gen:stops:3 gen:cells:1 gen:balances:1 gen:50117 gen:50033 --generated 51)
   saltus_add_test(laws.figures python3 ${laws}/figures.py)
 endif()
 saltus_add_test(laws.slice python3 ${laws}/laws.py ${laws_slice} ${laws_now} --sample 1
