@@ -113,6 +113,8 @@ typedef struct CliSettings {
 
 /// False with a message when it is malformed.
 bool cli_settings_add(CliSettings* settings, const char* text);
+/// The name from `begin` to `end`, without blanks and backquotes around it.
+bool cli_settings_push(CliSettings* settings, const char* begin, const char* end, double value);
 void cli_settings_clear(CliSettings* settings);
 
 /// Take `word` as the command's model; false with a message when there is one already.

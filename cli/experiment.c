@@ -50,6 +50,20 @@ bool trial_option(Trial* trial, TrialOption option, const char* text) {
   }
 }
 
+bool trial_vary(Trial* trial, const char* text) {
+  const char* name = text + strspn(text, " `");
+  if (strncmp(name, "rule ", 5) != 0 && strncmp(name, "правило ", strlen("правило ")) != 0)
+    return true;
+  return cli_settings_push(&trial->settings, text, text + strcspn(text, "=~"), (double)NAN);
+}
+
+bool trial_params(Trial* trial, const char* text, CliNames* out) {
+  bool good = cli_names_parse("--params", text, out);
+  for (uint32_t i = 0; good && i < out->count; i++)
+    good = trial_vary(trial, out->items[i]);
+  return good;
+}
+
 static int choose_times(Trial* trial) {
   trial->t_start = !isnan(trial->sim.t_start)        ? trial->sim.t_start
                    : !isnan(trial->experiment.start) ? trial->experiment.start

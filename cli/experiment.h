@@ -57,6 +57,11 @@ typedef enum TrialOption {
   [TRIAL_QUIET] = {"--quiet", "-q", OPTION_FLAG}
 
 Trial trial_defaults(void);
+/// What is varied, `NAME`, `NAME=...` or `NAME~...`: where it is a cell of a rule the model is
+/// compiled with it as a constant. False when memory is exhausted, after a message.
+bool trial_vary(Trial* trial, const char* text);
+/// The names of --params.
+bool trial_params(Trial* trial, const char* text, CliNames* out);
 /// One of these options; false after a message.
 bool trial_option(Trial* trial, TrialOption option, const char* text);
 /// Read and compile the model, and find out from when to when it runs. Returns the exit status.

@@ -86,9 +86,7 @@ static bool read_option(FitCommand* c, int option, const char* text) {
   if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
   switch (option) {
   case FIT_DATA: return texts_add(&c->data, text);
-  case FIT_PARAMS:
-    cli_names_clear(&c->params);
-    return cli_names_parse("--params", text, &c->params);
+  case FIT_PARAMS: cli_names_clear(&c->params); return trial_params(&c->trial, text, &c->params);
   case FIT_BOUNDS: return texts_add(&c->bounds, text);
   case FIT_COLUMNS: return read_columns(c, text);
   case FIT_WEIGHT: return cli_settings_add(&c->weights, text);

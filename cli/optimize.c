@@ -79,7 +79,7 @@ static bool read_option(OptimizeCommand* c, int option, const char* text) {
   case OPTIMIZE_MAXIMIZE: return read_objective(c, text, true);
   case OPTIMIZE_PARAMS:
     cli_names_clear(&c->params);
-    return cli_names_parse("--params", text, &c->params);
+    return trial_params(&c->trial, text, &c->params);
   case OPTIMIZE_BOUNDS: return texts_add(&c->bounds, text);
   case OPTIMIZE_SUBJECT: return texts_add(&c->subjects, text);
   case OPTIMIZE_SEARCH: return read_search(c, text);

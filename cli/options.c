@@ -404,25 +404,8 @@ bool option_time(const char* option, const char* text, double* out) {
 
 // ---- settings -----------------------------------------------------------------------------------
 
-bool cli_settings_add(CliSettings* settings, const char* text) {
-  const char* equals = strrchr(text, '=');
-  if (!equals || equals == text) {
-    cli_error("--set needs NAME=VALUE, not `%s`", text);
-    cli_hint("for example: --set mass=2.5");
-    return false;
-  }
-  double value = 0.0;
-  if (!cli_read_value(equals + 1, &value)) {
-    cli_error("--set %s: `%s` is no number", text, equals + 1);
-    if (strchr(equals + 1, ',')) {
-      cli_hint("write decimals with a point, e.g. 0.5");
-    } else {
-      cli_hint("a number, or a formula of numbers: 2.5, 1/3, 2*pi");
-    }
-    return false;
-  }
-  const char* begin = text + strspn(text, " ");
-  const char* end = equals;
+bool cli_settings_push(CliSettings* settings, const char* begin, const char* end, double value) {
+  begin += strspn(begin, " ");
   while (end > begin && end[-1] == ' ')
     end--;
   if (end - begin > 2 && *begin == '`' && end[-1] == '`') {
@@ -441,6 +424,26 @@ bool cli_settings_add(CliSettings* settings, const char* text) {
   name[end - begin] = '\0';
   settings->items[settings->count++] = (SltOverride){.name = name, .value = value};
   return true;
+}
+
+bool cli_settings_add(CliSettings* settings, const char* text) {
+  const char* equals = strrchr(text, '=');
+  if (!equals || equals == text) {
+    cli_error("--set needs NAME=VALUE, not `%s`", text);
+    cli_hint("for example: --set mass=2.5");
+    return false;
+  }
+  double value = 0.0;
+  if (!cli_read_value(equals + 1, &value)) {
+    cli_error("--set %s: `%s` is no number", text, equals + 1);
+    if (strchr(equals + 1, ',')) {
+      cli_hint("write decimals with a point, e.g. 0.5");
+    } else {
+      cli_hint("a number, or a formula of numbers: 2.5, 1/3, 2*pi");
+    }
+    return false;
+  }
+  return cli_settings_push(settings, text, equals, value);
 }
 
 void cli_settings_clear(CliSettings* settings) {

@@ -71,11 +71,9 @@ typedef struct SensCommand {
 static bool read_option(SensCommand* c, int option, const char* text) {
   if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
   switch (option) {
-  case SENS_PARAMS:
-    cli_names_clear(&c->params);
-    return cli_names_parse("--params", text, &c->params);
+  case SENS_PARAMS: cli_names_clear(&c->params); return trial_params(&c->trial, text, &c->params);
   case SENS_REACH: return option_positive("--reach", text, &c->reach);
-  case SENS_VARY: return texts_add(&c->vary, text);
+  case SENS_VARY: return texts_add(&c->vary, text) && trial_vary(&c->trial, text);
   case SENS_SOBOL: return option_count("--sobol", text, 8, UINT64_C(100000000), &c->samples);
   case SENS_SEED: return option_count("--seed", text, 0, UINT64_MAX, &c->seed);
   case SENS_JOBS: return option_count("--jobs", text, 1, 1024, &c->jobs);

@@ -61,7 +61,7 @@ static bool read_option(SweepCommand* c, int option, OptionParser* parser) {
   const char* text = parser->value;
   if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
   switch (option) {
-  case SWEEP_VARY: return texts_add(&c->vary, text);
+  case SWEEP_VARY: return texts_add(&c->vary, text) && trial_vary(&c->trial, text);
   case SWEEP_SAMPLE: return read_sample(c, parser);
   case SWEEP_CORRELATE: return texts_add(&c->correlate, text);
   case SWEEP_SEED: return option_count("--seed", text, 0, UINT64_MAX, &c->seed);

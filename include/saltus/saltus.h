@@ -20,7 +20,9 @@
 extern "C" {
 #endif
 
-/// A constant's value set from outside before compilation.
+/// A constant's value set from outside before compilation. In rule tables also a cell of a rule,
+/// `rule 2.coefficient` or `rule 2.time constant`: it becomes a constant of that name, which runs
+/// can vary; NaN leaves it the value of the table.
 typedef struct SltOverride {
   const char* name;
   double value;

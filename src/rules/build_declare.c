@@ -106,7 +106,7 @@ static double constant_value(Builder* b, const uint32_t* rows, uint8_t* state, u
   const RulesOptions* o = b->r->options;
   for (uint32_t i = 0; i < o->override_count; i++) {
     if (!str_equal(o->overrides[i].name, c->name)) continue;
-    c->number = o->overrides[i].value;
+    if (!isnan(o->overrides[i].value)) c->number = o->overrides[i].value;
     if (o->applied) o->applied[i] = true;
   }
   state[index] = 2;

@@ -282,6 +282,58 @@ static void read_arguments(Builder* b, const MergedRow* row, RulesRule* rule) {
   }
 }
 
+// ---- cells that are set from outside ------------------------------------------------------------
+
+/// The place in a rule that `rule 2.coefficient` or `rule 2.time constant` names; NULL: not in it.
+static const RulesExpr** named_cell(Builder* b, RulesRule* rule, Str name) {
+  Str word = rules_fold(b->r->arena, name);
+  const char* dot = NULL;
+  for (uint32_t i = 0; i < word.length; i++) {
+    if (word.data[i] == '.') dot = word.data + i;
+  }
+  if (!dot) return NULL;
+  Str row = {word.data, (uint32_t)(dot - word.data)};
+  Str cell = rules_trim((Str){dot + 1, (uint32_t)(word.data + word.length - dot - 1)});
+  Str label = rules_fold(b->r->arena, rule->label);
+  if (!str_equal(row, str_format(b->r->arena, "rule %.*s", STR_ARGS(label))) &&
+      !str_equal(row, str_format(b->r->arena, "правило %.*s", STR_ARGS(label)))) {
+    return NULL;
+  }
+  if (rules_find_column(RULES_SECTION_RULES, cell) == COLUMN_COEFFICIENT) return &rule->coefficient;
+  const uint32_t words = 1u << RULES_PARAM_POINTS | 1u << RULES_PARAM_OUTSIDE |
+                         1u << RULES_PARAM_INTERPOLATION | 1u << RULES_PARAM_KEEP |
+                         1u << RULES_PARAM_RESTART | 1u << RULES_PARAM_OTHERWISE;
+  const RulesSignature* s = rules_signature((RulesProcedure)rule->procedure);
+  RulesParam near = RULES_PARAM_COUNT;
+  RulesParam param = rules_find_param(cell, (s->required | s->optional) & ~words, &near);
+  if (param == RULES_PARAM_COUNT || !rule->params[param]) return NULL;
+  return &rule->params[param];
+}
+
+/// A cell that overrides name becomes a constant of that name, so that runs can vary it.
+static void name_cells(Builder* b, RulesRule* rule) {
+  const RulesOptions* o = b->r->options;
+  for (uint32_t i = 0; i < o->override_count; i++) {
+    const LismaOverride* given = &o->overrides[i];
+    const RulesExpr** cell = named_cell(b, rule, given->name);
+    if (!cell || !*cell) continue;
+    uint32_t index = (*cell)->op == RULES_OP_CONSTANT ? (*cell)->index : UINT32_MAX;
+    if (index == UINT32_MAX || !str_equal(b->m->constants.data[index].name, given->name)) {
+      index = b->m->constants.count;
+      RulesConstant constant = {.name = str_copy(b->r->arena, given->name),
+                                .value = *cell,
+                                .number = rules_constant_value(b->m, *cell),
+                                .span = (*cell)->span};
+      base_vec_push(b->r->arena, &b->m->constants, constant);
+      RulesExpr* e = ARENA_NEW(b->r->arena, RulesExpr);
+      *e = (RulesExpr){.op = RULES_OP_CONSTANT, .index = index, .span = constant.span};
+      *cell = e;
+    }
+    if (!isnan(given->value)) b->m->constants.data[index].number = given->value;
+    if (o->applied) o->applied[i] = true;
+  }
+}
+
 static void read_rule(Builder* b, const MergedRow* row) {
   RulesRule rule = {.label = str_copy(b->r->arena, row->key), .span = row->row->span};
   if (rule.label.length == 0) {
@@ -295,7 +347,9 @@ static void read_rule(Builder* b, const MergedRow* row) {
   read_arguments(b, row, &rule);
   CellScan situation = scan_cell(b, row, COLUMN_SITUATION);
   rules_parse_when(b, &situation, &rule.when);
-  if (read_params(b, row, &rule)) check_params(b, row, &rule);
+  bool known = read_params(b, row, &rule);
+  if (b->r->options->override_count) name_cells(b, &rule);
+  if (known) check_params(b, row, &rule);
   if (targeted) base_vec_push(b->r->arena, &b->m->rules, rule);
 }
 

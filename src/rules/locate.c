@@ -5,6 +5,7 @@
 // written for, so that messages and events speak of rows.
 #include "rules/rules.h"
 
+#include <math.h>
 #include <string.h>
 
 #define SITUATION_LEVELS_MAX 1000u
@@ -277,8 +278,13 @@ bool rules_lower(const RulesModel* model, IrModel* ir, Arena* arena, const Sourc
   diag_init(&found, arena, l.text);
   LismaOptions lisma = {.trust_units = true};
   if (options) {
-    lisma.overrides = options->overrides;
-    lisma.override_count = options->override_count;
+    LismaOverride* values = ARENA_ARRAY(arena, LismaOverride, options->override_count + 1);
+    for (uint32_t i = 0; i < options->override_count; i++) {
+      // a cell that is only named keeps its value
+      if (!isnan(options->overrides[i].value))
+        values[lisma.override_count++] = options->overrides[i];
+    }
+    lisma.overrides = values;
     lisma.observe = options->observe;
     lisma.observe_count = options->observe_count;
   }

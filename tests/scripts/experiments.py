@@ -144,6 +144,23 @@ class Sens(Experiment):
 
 
 class Rules(Experiment):
+    def test_cells_of_rules(self):
+        """Numbers in the rows of rules vary under the name of their cell: T = 20 + 70 exp(-k t), k in two cells."""
+        model = os.path.join(cli_case.SOURCE, "models", "rules", "room.rules.md")
+        end = "end(`Body temperature`)"
+        for name, unit in (("rule 2.coefficient", 1000.0), ("rule 3.coefficient", -0.5), ("правило 2.коэффициент", 1000.0)):
+            rows = self.table("sweep", model, "--vary", name + "=%g,%g" % (1e-3*unit, 2e-3*unit), "-m", end, "--rtol", "1e-10")
+            for row, k in zip(rows, (1e-3, 2e-3)):
+                self.assertAlmostEqual(float(row[end]), 20 + 70*math.exp(-3000*k), delta=1e-7)
+            sens = self.table("sens", model, "--params", name, "-m", end)
+            self.assertEqual(sens[0]["verdict"], "exists")
+            self.assertAlmostEqual(float(sens[0]["derivative"])*unit, -3000*70*math.exp(-6), delta=1e-4)
+        rows = self.table("sweep", model, "--vary", "rule 1.second coefficient=-1,-2", "--set", "rule 2.coefficient=1", "-m", end)
+        for row, room in zip(rows, (20, 40)):
+            self.assertAlmostEqual(float(row[end]), room + (90 - room)*math.exp(-3), delta=1e-3)
+        for name in ("rule 9.coefficient", "rule 2.time constant", "rule 1.points"):
+            self.fails(1, "sweep", model, "--vary", name + "=1,2", "-m", end, says="no constant")
+
     def test_tables_of_rules(self):
         """Constants of rules vary, and quantities with blanks in their names are measured: a body that cools down."""
         model = os.path.join(cli_case.SOURCE, "models", "rules", "room.rules.md")
