@@ -194,3 +194,14 @@ else()
     "skipped: the package was not built, there is no ${SALTUS_PYTHON_MISSING}")
   set_tests_properties(python.package PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()
+
+# The longest ones begin first: one that begins last has the machine to itself.
+set(long_tests script.workbench_browser script.determinism script.native_gallery script.sensitivities laws.slice
+  script.readme script.fmi_blocks script.vessels script.manual script.limits script.report script.local_events)
+list(LENGTH long_tests cost)
+foreach(name IN LISTS long_tests)
+  if(TEST ${name})
+    set_tests_properties(${name} PROPERTIES COST ${cost})
+  endif()
+  math(EXPR cost "${cost} - 1")
+endforeach()

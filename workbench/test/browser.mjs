@@ -1945,11 +1945,12 @@ const forms = [wanted === "page" ? null : await serve(folder), wanted === "serve
 for (const form of forms.filter(Boolean)) {
   for (const [name, test] of Object.entries(tests)) {
     if (!only.test(name)) continue;
+    const began = Date.now();
     const bench = await newPage(browser, form);
     try {
       await test(bench);
       assert.deepEqual(bench.problems, []);
-      console.log(`${form.name}: ${name}: good`);
+      console.log(`${form.name}: ${name}: good (${((Date.now() - began) / 1000).toFixed(1)} s)`);
     } catch (error) {
       failed++;
       console.log(`${form.name}: ${name}: FAILED\n${error.stack}`);
