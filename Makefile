@@ -5,6 +5,7 @@
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
+TEST_JOBS    ?= $(shell expr $(JOBS) + 1)  # some tests mostly wait: for a browser, for time, for signals
 FUZZ_SECONDS ?= 600
 TORTURE_SECONDS ?= 1800
 
@@ -79,8 +80,8 @@ test: setup-test
 	@$(CONFIGURE) --preset release -DSALTUS_TESTS=ON $(QUIET)
 	cmake --build --preset asan -j $(JOBS)
 	cmake --build --preset release -j $(JOBS)
-	ctest --preset asan -j $(JOBS)
-	ctest --preset release -j $(JOBS)
+	ctest --preset asan -j $(TEST_JOBS)
+	ctest --preset release -j $(TEST_JOBS)
 
 laws: setup-test
 	@$(CONFIGURE) --preset release $(QUIET)
