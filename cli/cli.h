@@ -67,7 +67,14 @@ typedef struct OptionParser {
   int at;
   bool words_only;    // after "--"
   const char* value;  // of the last option (NULL for a flag), or the last word
+  uint64_t given;     // bit i: specs[i] was there; there are fewer than 64
 } OptionParser;
+
+/// What an option speaks about is there only with another one, or only without it.
+typedef struct OptionRule {
+  int option, other;
+  bool without;
+} OptionRule;
 
 #define OPTION_WORD (-1)  // an argument that is no option
 #define OPTION_END  (-2)
@@ -75,6 +82,11 @@ typedef struct OptionParser {
 
 /// Index of the next option in `specs`, or one of the above.
 int option_next(OptionParser* parser);
+
+/// Whether every option that was given has something to say. False after a message.
+bool option_rules_hold(const OptionParser* parser, const OptionRule* rules, size_t count);
+/// The first of the options a..b that was given; NULL: none.
+const char* option_first(const OptionParser* parser, int a, int b);
 
 /// Strict and independent of the locale; messages name the option. False when it was wrong.
 bool option_number(const char* option, const char* text, double* out);

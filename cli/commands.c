@@ -179,8 +179,10 @@ int command_explain(int argc, char** argv) {
   if (wants_run(argc, argv)) return command_explain_run(argc, argv);
   ModelArguments arguments = {.path = NULL};
   int exit = parse_model_arguments("explain", MODEL_OPTION_COUNT, argc, argv, &arguments);
-  if (exit == CLI_DONE && arguments.json && arguments.ir) {
-    cli_error("explain takes --json or --ir, not both");
+  if (exit == CLI_DONE && (arguments.json || arguments.ir) + (arguments.graph != NULL) +
+                                  (arguments.json && arguments.ir) >
+                              1) {
+    cli_error("explain takes one of --json, --ir and --graph");
     exit = CLI_USAGE;
   }
   if (exit == CLI_DONE) {

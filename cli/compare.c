@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "experiment.h"
 #include "figure.h"
+#include "run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ typedef enum CompareOption {
 
 static const OptionSpec specs[COMPARE_OPTION_COUNT] = {
     TRIAL_SPECS,
+    TRIAL_UNTIL_SPEC,
     [COMPARE_DATA] = {"--data", NULL, OPTION_VALUE},
     [COMPARE_TOL] = {"--tol", NULL, OPTION_VALUE},
     [COMPARE_ABS_TOL] = {"--abs-tol", NULL, OPTION_VALUE},
@@ -35,6 +37,7 @@ typedef struct CompareCommand {
   const char* plot;
   CliTexts columns;  // that were compared
   SltCompareOptions options;
+  uint64_t alone;  // most rows of a column without a counterpart
   bool differs;
   bool begun;
 } CompareCommand;
@@ -69,6 +72,12 @@ static int read_options(CompareCommand* c, int argc, char** argv) {
       return CLI_USAGE;
     }
   }
+  const char* idle = c->data ? NULL : option_first(&parser, TRIAL_UNTIL, TRIAL_SET);
+  if (idle) {
+    cli_error("%s is about the run of a model, and here are two tables", idle);
+    cli_hint("saltus compare MODEL --data FILE.csv");
+    return CLI_USAGE;
+  }
   if (c->word_count == (c->data ? 1 : 2)) return CLI_DONE;
   cli_error("compare needs two tables, or a model and data");
   cli_hint("saltus compare A.csv B.csv, or saltus compare MODEL --data FILE.csv");
@@ -84,19 +93,56 @@ static void print_comparison(void* user, const SltComparison* comparison) {
   }
   c->begun = true;
   c->differs |= !k->within;
-  if (c->plot) {
-    char* name = strdup(k->name);
-    if (!name || !texts_add(&c->columns, name)) free(name);
-  }
+  if (k->alone > c->alone) c->alone = k->alone;
+  char* name = strdup(k->name);
+  if (!name || !texts_add(&c->columns, name)) free(name);
   if (c->trial.quiet) return;
+  char rms[32] = "-";
+  if (!isnan(k->rms)) snprintf(rms, sizeof rms, "%.3g", k->rms);
   char jumps[40];
   snprintf(jumps, sizeof jumps, k->jumps[0] == k->jumps[1] ? "%u" : "%u, %u", k->jumps[0],
            k->jumps[1]);
-  cli_print(stdout, "%-20s %12.3g %12.6g %12.3g %12s %10.3g  %s\n", k->name, k->largest,
-            k->t_largest, k->rms, jumps, k->jump_shift,
+  cli_print(stdout, "%-20s %12.3g %12.6g %12s %12s %10.3g  %s\n", k->name, k->largest, k->t_largest,
+            rms, jumps, k->jump_shift,
             k->within        ? "same"
             : k->points == 0 ? "no time in common"
                              : "differs");
+}
+
+static bool was_compared(const CompareCommand* c, const char* name) {
+  bool found = strcmp(name, "time") == 0;
+  for (uint32_t i = 0; i < c->columns.count && !found; i++)
+    found = strcmp(c->columns.items[i], name) == 0;
+  return found;
+}
+
+/// Say which columns of a table had no counterpart.
+static void tell_lonely(const CompareCommand* c, const SltTable* table, const char* path) {
+  enum { SHOWN = 8 };
+  ReportText list = {0};
+  if (!text_open(&list)) return;
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
+    const char* name = slt_table_column_name(table, i);
+    if (was_compared(c, name)) continue;
+    if (found++ < SHOWN) fprintf(list.file, "%s%s", found > 1 ? ", " : "", name);
+  }
+  if (found > SHOWN) fprintf(list.file, " and %u more", found - SHOWN);
+  fflush(list.file);
+  if (found) cli_note("not compared, in %s alone: %s", path, list.data);
+  text_clear(&list);
+}
+
+/// Say what was not compared, of the columns and of the rows; `b` is NULL beside a model.
+static void tell_rest(const CompareCommand* c, const SltTable* a, const char* a_path,
+                      const SltTable* b, const char* b_path) {
+  if (c->trial.quiet) return;
+  tell_lonely(c, a, a_path);
+  if (b) tell_lonely(c, b, b_path);
+  if (c->alone == 0) return;
+  cli_note(
+      "not compared: %llu row%s outside the other's times, or where its rows are too far apart",
+      (unsigned long long)c->alone, c->alone == 1 ? "" : "s");
 }
 
 // ---- the picture --------------------------------------------------------------------------------
@@ -156,6 +202,7 @@ static int compare_tables(CompareCommand* c) {
     if (status < 0) problem_print(NULL, &problem, status);
     exit = status < 0 ? CLI_USAGE : CLI_DONE;
   }
+  if (exit == CLI_DONE) tell_rest(c, a, c->words[0], b, c->words[1]);
   if (exit == CLI_DONE && c->plot) exit = draw(c, a, c->words[0], b, c->words[1]);
   slt_table_free(a);
   slt_table_free(b);
@@ -170,6 +217,7 @@ static int compare_model(CompareCommand* c) {
   if (!data) return CLI_USAGE;
   SltSim* sim = NULL;
   SltProblem problem = {.message = ""};
+  c->options.t_end = c->trial.until;
   SltStatus status = slt_sim_create(c->trial.model, &c->trial.sim, &sim);
   if (status >= 0) {
     status = slt_compare_model(sim, data, &c->options, print_comparison, c, &problem);
@@ -184,6 +232,7 @@ static int compare_model(CompareCommand* c) {
     exit = CLI_RUN;
   }
   slt_sim_free(sim);
+  if (exit == CLI_DONE) tell_rest(c, data, c->data, NULL, NULL);
   if (exit == CLI_DONE && c->plot) {
     SltTable* model = run_model(c);
     exit = draw(c, model, c->words[0], data, c->data);

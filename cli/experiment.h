@@ -34,7 +34,7 @@ typedef struct Trial {
   double t_start, t_end;
 } Trial;
 
-/// Options that all of these commands have; they stand first in the table of each.
+/// Options that these commands share; they stand first in the table of each.
 typedef enum TrialOption {
   TRIAL_UNTIL,
   TRIAL_FROM,
@@ -49,12 +49,15 @@ typedef enum TrialOption {
 } TrialOption;
 
 #define TRIAL_SPECS \
-  [TRIAL_UNTIL] = {"--until", NULL, OPTION_VALUE}, [TRIAL_FROM] = {"--from", NULL, OPTION_VALUE}, \
+  [TRIAL_FROM] = {"--from", NULL, OPTION_VALUE}, \
   [TRIAL_METHOD] = {"--method", NULL, OPTION_VALUE}, \
   [TRIAL_RTOL] = {"--rtol", NULL, OPTION_VALUE}, [TRIAL_ATOL] = {"--atol", NULL, OPTION_VALUE}, \
   [TRIAL_HMAX] = {"--hmax", NULL, OPTION_VALUE}, [TRIAL_SET] = {"--set", NULL, OPTION_VALUE}, \
-  [TRIAL_MEASURE] = {"--measure", "-m", OPTION_VALUE}, \
   [TRIAL_QUIET] = {"--quiet", "-q", OPTION_FLAG}
+/// Of the commands whose runs end at a time that can be chosen.
+#define TRIAL_UNTIL_SPEC   [TRIAL_UNTIL] = {"--until", NULL, OPTION_VALUE}
+/// Of the commands that take measures.
+#define TRIAL_MEASURE_SPEC [TRIAL_MEASURE] = {"--measure", "-m", OPTION_VALUE}
 
 Trial trial_defaults(void);
 /// What is varied, `NAME`, `NAME=...` or `NAME~...`: where it is a cell of a rule the model is

@@ -43,7 +43,7 @@ static int format_file(const char* path, bool check) {
   int exit = format_text(path, data, length, &out);
   bool same = out.length == length && (length == 0 || memcmp(out.data, data, length) == 0);
   if (exit == CLI_DONE && !same) {
-    printf("%s\n", path);
+    cli_print(stdout, "%s\n", path);
     if (check) {
       exit = CLI_MODEL;
     } else {

@@ -15,6 +15,8 @@ typedef enum MeasureOption {
 
 static const OptionSpec specs[MEASURE_OPTION_COUNT] = {
     TRIAL_SPECS,
+    TRIAL_UNTIL_SPEC,
+    TRIAL_MEASURE_SPEC,
     [MEASURE_SEED] = {"--seed", NULL, OPTION_VALUE},
     [MEASURE_OUTPUT] = {"--output", "-o", OPTION_VALUE},
 };

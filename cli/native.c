@@ -110,12 +110,13 @@ static int show(const char* folder) {
   if (slt_native_cache_info(folder, &cache, &problem) < 0) return cannot_use(folder, problem);
   char compiler[4096];
   bool found = native_find_compiler(compiler, sizeof compiler);
-  printf("folder    %s\n", folder);
+  cli_print(stdout, "folder    %s\n", folder);
   printf("entries   %llu, ", (unsigned long long)cache.entries);
   print_bytes(cache.bytes);
   printf("\nlimit     ");
   print_bytes(read_limit(folder));
-  printf("\ncompiler  %s\n", found ? compiler : "none found (cc, gcc, clang; SALTUS_CC names one)");
+  cli_print(stdout, "\ncompiler  %s\n",
+            found ? compiler : "none found (cc, gcc, clang; SALTUS_CC names one)");
   return CLI_DONE;
 }
 
@@ -123,8 +124,8 @@ static int clear(const char* folder) {
   uint64_t removed = 0;
   const char* problem = NULL;
   if (slt_native_cache_trim(folder, 0, &removed, &problem) < 0) return cannot_use(folder, problem);
-  printf("%llu entr%s removed from %s\n", (unsigned long long)removed, removed == 1 ? "y" : "ies",
-         folder);
+  cli_print(stdout, "%llu entr%s removed from %s\n", (unsigned long long)removed,
+            removed == 1 ? "y" : "ies", folder);
   return CLI_DONE;
 }
 
@@ -192,7 +193,7 @@ int command_cache(int argc, char** argv) {
     return CLI_USAGE;
   }
   switch (action) {
-  case 1: printf("%s\n", folder); return CLI_DONE;
+  case 1: cli_print(stdout, "%s\n", folder); return CLI_DONE;
   case 2: return clear(folder);
   case 3: return limit(folder, words[1]);
   default: return show(folder);

@@ -170,6 +170,6 @@ int command_new(int argc, char** argv) {
     unlink(path);
     return CLI_RUN;
   }
-  printf("wrote %s\nnext:  saltus run %s --plot -\n", path, path);
+  cli_print(stdout, "wrote %s\nnext:  saltus run %s --plot -\n", path, path);
   return CLI_DONE;
 }

@@ -23,6 +23,7 @@ typedef enum OptimizeOption {
 
 static const OptionSpec specs[OPTIMIZE_OPTION_COUNT] = {
     TRIAL_SPECS,
+    TRIAL_UNTIL_SPEC,
     [OPTIMIZE_MINIMIZE] = {"--minimize", NULL, OPTION_VALUE},
     [OPTIMIZE_MAXIMIZE] = {"--maximize", NULL, OPTION_VALUE},
     [OPTIMIZE_PARAMS] = {"--params", NULL, OPTION_VALUE},

@@ -11,6 +11,7 @@
 static int find_option(const OptionParser* p, const char* text, size_t length) {
   for (size_t i = 0; i < p->spec_count; i++) {
     const OptionSpec* spec = &p->specs[i];
+    if (!spec->name) continue;  // shared with other commands, and not one of this
     if (strlen(spec->name) == length && memcmp(spec->name, text, length) == 0) return (int)i;
     if (spec->letter && strlen(spec->letter) == length && memcmp(spec->letter, text, length) == 0) {
       return (int)i;
@@ -48,8 +49,9 @@ static int unknown_option(const OptionParser* p, const char* text, size_t length
   const char* names[128];
   char keys[64][24];
   size_t count = 0;
-  for (size_t i = 0; i < p->spec_count && count < 64; i++)
-    names[count++] = p->specs[i].name;
+  for (size_t i = 0; i < p->spec_count && count < 64; i++) {
+    if (p->specs[i].name) names[count++] = p->specs[i].name;
+  }
   for (uint32_t i = 0; p->figure && i < slt_figure_key_count() && i < 64; i++) {
     snprintf(keys[i], sizeof keys[i], "--%s", slt_figure_key(i).name);
     names[count++] = keys[i];
@@ -73,6 +75,7 @@ static bool is_known(const OptionParser* p, const char* text) {
 static int take_value(OptionParser* p, int index, const char* equals) {
   const OptionSpec* spec = &p->specs[index];
   p->value = equals ? equals + 1 : NULL;
+  p->given |= UINT64_C(1) << index;
   if (spec->argument == OPTION_FLAG) {
     if (!equals) return index;
     cli_error("%s takes no value", spec->name);
@@ -118,6 +121,27 @@ int option_next(OptionParser* p) {
   int key = index < 0 && p->figure ? figure_option_find(text, length) : -1;
   if (key >= 0) return take_setting(p, key, equals) ? option_next(p) : OPTION_BAD;
   return index < 0 ? unknown_option(p, text, length) : take_value(p, index, equals);
+}
+
+bool option_rules_hold(const OptionParser* p, const OptionRule* rules, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const OptionRule* rule = &rules[i];
+    bool other = p->given >> rule->other & 1;
+    if (!(p->given >> rule->option & 1) || other != rule->without) continue;
+    cli_error("%s has nothing to say %s %s", p->specs[rule->option].name,
+              rule->without ? "beside" : "without", p->specs[rule->other].name);
+    cli_hint("%s; `saltus help %s` shows what goes together",
+             rule->without ? "leave one of them out" : "give both, or leave it out", p->command);
+    return false;
+  }
+  return true;
+}
+
+const char* option_first(const OptionParser* p, int a, int b) {
+  for (int i = a; i <= b; i++) {
+    if (p->given >> i & 1) return p->specs[i].name;
+  }
+  return NULL;
 }
 
 // ---- values -------------------------------------------------------------------------------------

@@ -699,6 +699,29 @@ static int resolve_out(Run* run) {
   return out_expand(run->model, asked, &run->out) ? CLI_DONE : CLI_RUN;
 }
 
+/// Steps are either of a fixed length or chosen: what is said about the other kind is a mistake.
+static bool steps_fit(const Run* run) {
+  const SltSimOptions* sim = &run->options.sim;
+  const char* name = sim->method ? sim->method : run->experiment.method;
+  bool fixed = false;
+  for (uint32_t i = 0; name && i < slt_method_count(); i++) {
+    SltMethod method = slt_method_get(i);
+    if (strcmp(method.name, name) == 0) fixed = !method.adaptive;
+  }
+  const char* idle = !fixed               ? (isnan(sim->step) ? NULL : "--step")
+                     : !isnan(sim->h0)    ? "--h0"
+                     : !isnan(sim->h_min) ? "--hmin"
+                     : !isnan(sim->h_max) ? "--hmax"
+                                          : NULL;
+  if (!idle) return true;
+  cli_error("%s has nothing to say beside the method %s, which %s", idle, name ? name : "auto",
+            fixed ? "has steps of one length" : "chooses its steps");
+  cli_hint(fixed ? "--step is their length"
+                 : "--hmax bounds them; --every is the distance of rows; `saltus methods` shows "
+                   "which methods have steps of one length");
+  return false;
+}
+
 static int prepare(Run* run) {
   uint32_t warnings = 0;
   run->model = model_load(&run->source, &run->options.settings, &warnings);
@@ -709,6 +732,7 @@ static int prepare(Run* run) {
   if (run->options.replay && !replay_read(run->options.replay, &run->replay)) return CLI_USAGE;
   const char* method = run->options.sim.method ? NULL : run->experiment.method;
   if (method && !run_method_known("experiment { method }", method)) return CLI_MODEL;
+  if (!steps_fit(run)) return CLI_USAGE;
   if (!measures_are_good(run->model)) return CLI_MODEL;
   if (!name_outputs(run)) return out_of_memory();
   if (!run_outputs_spare(&run->options, run->default_csv)) return CLI_USAGE;

@@ -387,6 +387,11 @@ static bool check_options(const RunOptions* o) {
     cli_error("only one of --every, --samples and --all-steps can be given");
     return false;
   }
+  bool csv = o->format.id == SLT_FORMAT_CSV || o->format.id == SLT_FORMAT_CSV_GZ;
+  if (o->units && !csv) {
+    cli_error("--units adds a row to CSV, and %s is none", o->format.ending);
+    return false;
+  }
   if (!check_checkpoint(o)) return false;
   if (o->figure.count && !o->plot && !o->report) {
     cli_error("--%s needs --plot", o->figure.items[0].key);

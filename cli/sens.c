@@ -26,6 +26,8 @@ typedef enum SensOption {
 
 static const OptionSpec specs[SENS_OPTION_COUNT] = {
     TRIAL_SPECS,
+    TRIAL_UNTIL_SPEC,
+    TRIAL_MEASURE_SPEC,
     [SENS_PARAMS] = {"--params", NULL, OPTION_VALUE},
     [SENS_REACH] = {"--reach", NULL, OPTION_VALUE},
     [SENS_DIFFERENCES] = {"--differences", NULL, OPTION_FLAG},
@@ -99,6 +101,13 @@ static int read_options(SensCommand* c, int argc, char** argv) {
                                       : read_option(c, option, parser.value);
     if (!good) return CLI_USAGE;
   }
+  static const OptionRule rules[] = {
+      {SENS_VARY, SENS_SOBOL, false},       {SENS_SEED, SENS_SOBOL, false},
+      {SENS_JOBS, SENS_SOBOL, false},       {SENS_PARAMS, SENS_SOBOL, true},
+      {SENS_REACH, SENS_SOBOL, true},       {SENS_ADJOINT, SENS_SOBOL, true},
+      {SENS_DIFFERENCES, SENS_SOBOL, true}, {SENS_EVERY, SENS_OUT, false},
+      {SENS_REACH, SENS_OUT, true}};
+  if (!option_rules_hold(&parser, rules, sizeof rules / sizeof *rules)) return CLI_USAGE;
   if (c->adjoint && c->differences) {
     cli_error("--adjoint and --differences are two ways to the same derivatives: choose one");
     return CLI_USAGE;

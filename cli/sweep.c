@@ -27,6 +27,8 @@ typedef enum SweepOption {
 
 static const OptionSpec specs[SWEEP_OPTION_COUNT] = {
     TRIAL_SPECS,
+    TRIAL_UNTIL_SPEC,
+    TRIAL_MEASURE_SPEC,
     [SWEEP_VARY] = {"--vary", NULL, OPTION_VALUE},
     [SWEEP_SAMPLE] = {"--sample", NULL, OPTION_VALUE},
     [SWEEP_CORRELATE] = {"--correlate", NULL, OPTION_VALUE},
@@ -87,6 +89,11 @@ static int read_options(SweepCommand* c, int argc, char** argv) {
                                       : read_option(c, option, &parser);
     if (!good) return CLI_USAGE;
   }
+  // a map has no measures, and no members
+  static const OptionRule rules[] = {{TRIAL_MEASURE, SWEEP_MAP, true},
+                                     {SWEEP_TRAJECTORIES, SWEEP_MAP, true},
+                                     {SWEEP_RESUME, SWEEP_MAP, true}};
+  if (!option_rules_hold(&parser, rules, sizeof rules / sizeof *rules)) return CLI_USAGE;
   if (c->vary.count == 0) {
     cli_error("sweep needs something that varies");
     cli_hint("--vary k=0:10:101 takes 101 values of k, --vary 'k~normal(1, 0.1)' draws them");

@@ -16,7 +16,7 @@ _saltus() {
     --gamma --sliding --zeno --native --threads --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --replay --watch --quiet
     --help"
   local picture="--panel --phase --histogram --y2 --x --xrange --yrange --y2range --log --equal --title --xlabel --ylabel --y2label --legend --marks --bands --points --density --theme --size --view --ascii"
-  local trial="--until --from --method --rtol --atol --hmax --set --measure --report --quiet --help"
+  local trial="--from --method --rtol --atol --hmax --set --report --quiet --help"
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then
@@ -66,14 +66,14 @@ _saltus() {
   case ${COMP_WORDS[1]} in
     run) words="$run $picture" ;;
     check) words="--set --include --help" ;;
-    measure) words="--seed -o --output $trial" ;;
-    sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume --map --plot $trial" ;;
-    sens) words="--params --out --every --reach --differences --sobol --vary --seed -j --jobs -o --output --plot $trial" ;;
+    measure) words="--until --measure --seed -o --output $trial" ;;
+    sweep) words="--until --measure --vary --sample --correlate --seed --jobs -o --output --trajectories --resume --map --plot $trial" ;;
+    sens) words="--until --measure --params --out --every --reach --differences --sobol --vary --seed -j --jobs -o --output --plot $trial" ;;
     fit) words="--data --params --bounds --weight --columns --loss --starts --seed -o --output --plot $trial" ;;
     steady) words="--at --state -o --output $trial" ;;
     linearize) words="--at --state --inputs --outputs --response --plot -o --output $trial" ;;
-    optimize) words="--minimize --maximize --params --bounds --subject-to --search --evaluations --seed -o --output $trial" ;;
-    compare) words="--data --tol --abs-tol --time-tol --plot $trial" ending=csv ;;
+    optimize) words="--until --minimize --maximize --params --bounds --subject-to --search --evaluations --seed -o --output $trial" ;;
+    compare) words="--until --data --tol --abs-tol --time-tol --plot $trial" ending=csv ;;
     fmt) words="--check --help" ;;
     export) words="-o --output --fmi --kind --sources --set --help" ;;
     explain) words="--json --ir --run --all --graph --set --include --help $run" ;;

@@ -122,8 +122,8 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -s q -l quiet -d "no pro
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a measure -d "numbers about one run"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a sweep -d "many runs over values of parameters"
 set -l trials measure sweep sens compare fit optimize steady linearize
-complete -c saltus -n "__fish_seen_subcommand_from $trials" -l measure -s m -x -d "what is asked for"
-complete -c saltus -n "__fish_seen_subcommand_from $trials" -l until -x -d "end of the runs"
+complete -c saltus -n "__fish_seen_subcommand_from measure sweep sens" -l measure -s m -x -d "what is asked for"
+complete -c saltus -n "__fish_seen_subcommand_from measure sweep sens compare optimize" -l until -x -d "end of the runs"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l from -x -d "start of the runs"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l rtol -x -d "relative tolerance"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l report -r -d "a page about it"

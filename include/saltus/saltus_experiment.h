@@ -265,13 +265,14 @@ SLT_API SltStatus slt_sweep_picture(const SltDesign* design, const SltTable* row
 /// How far two courses of a quantity are apart.
 typedef struct SltComparison {
   const char* name;
-  double largest;     ///< difference; infinite where one of them has no value
+  double largest;     ///< difference; infinite where one has no value, and of unequal texts
   double t_largest;   ///< and when
   double rms;         ///< over all rows of both
   double scale;       ///< largest magnitude of the quantity
   uint32_t jumps[2];  ///< in the first and in the second
   double jump_shift;  ///< largest distance in time of two jumps that belong together
   uint64_t points;    ///< rows compared; 0: they have no time in common
+  uint64_t alone;     ///< rows outside the other's times, or where it says too little to compare
   bool within;        ///< the tolerances
 } SltComparison;
 
@@ -282,6 +283,7 @@ typedef struct SltCompareOptions {
   double tol;       ///< relative to the largest magnitude of a quantity [1e-6]
   double abs_tol;   ///< added to it [0]
   double time_tol;  ///< for the times of jumps; NaN: `tol` times the length of the first table
+  double t_end;     ///< of the run of a model; NaN: where the data end
   uint32_t cookie;
 } SltCompareOptions;
 
@@ -290,6 +292,7 @@ SLT_API SltCompareOptions slt_compare_options(void);
 /// Compare the columns that two tables have in common. Rows at one time whose values differ are a
 /// jump: jumps are matched in order, and what is between them is compared with each other. Rows
 /// that have no partner are compared with the cubic through their neighbours, where there are four.
+/// Texts are equal or not.
 /// @return SLT_OK, SLT_ERR_NOT_FOUND (no column in common, no column `time`), SLT_ERR_ARGUMENT
 /// (rows
 ///         not in order of time), SLT_ERR_NOMEM.
@@ -297,8 +300,8 @@ SLT_API SltStatus slt_compare_tables(const SltTable* a, const SltTable* b,
                                      const SltCompareOptions* options, SltComparisonFn* visit,
                                      void* user, SltProblem* problem);
 /// Run a simulation that is not started yet over the times of the data and compare the columns that
-/// have the name of a quantity. Empty cells are left out; values of the run are those of its dense
-/// output at the times of the data.
+/// have the name of a quantity, or of the state of an automaton. Empty cells are left out; values
+/// of the run are those of its dense output at the times of the data.
 /// @return as slt_compare_tables(), and the errors of the run.
 SLT_API SltStatus slt_compare_model(SltSim* sim, const SltTable* data,
                                     const SltCompareOptions* options, SltComparisonFn* visit,

@@ -664,6 +664,24 @@ static bool is_dotted(const Plan* plan, const FigureLine* line) {
          is_named(points, plan->wish->tables.data[line->table].name);
 }
 
+/// What is to be drawn as points must be a column of a table, or a table.
+static SltStatus check_points(const Plan* plan) {
+  Str names = plan->wish->points;
+  for (Str name; figure_next_name(&names, &name);) {
+    bool found = name.length == 0 || str_equal(name, STR_LIT("all"));
+    for (uint32_t t = 0; t < plan->wish->tables.count && !found; t++) {
+      const SltTable* table = plan->wish->tables.data[t].table;
+      found = figure_matches(name, plan->wish->tables.data[t].name);
+      for (uint32_t i = 0; i < table->column_count && !found; i++)
+        found = figure_matches(name, column_name(table, i));
+    }
+    if (found) continue;
+    *plan->bad = name;
+    return SLT_ERR_NOT_FOUND;
+  }
+  return SLT_OK;
+}
+
 /// Colours tell quantities apart and dashes tables, or colours the tables where each panel has one
 /// quantity.
 static void colour_lines(const Plan* plan) {
@@ -835,6 +853,7 @@ SltStatus figure_plan(const FigureWish* wish, Arena* arena, Figure* out, Str* ba
   Plan plan = {.wish = wish, .arena = arena, .figure = out, .bad = bad};
   if (wish->tables.count == 0) return SLT_ERR_ARGUMENT;
   SLT_TRY(check_axis(&plan));
+  SLT_TRY(check_points(&plan));
   SLT_TRY(plan_panels(&plan));
   SLT_TRY(plan_bands(&plan));
   if (!has_rows(&plan)) return SLT_ERR_ARGUMENT;

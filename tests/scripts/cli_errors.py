@@ -38,6 +38,36 @@ class Usage(cli_case.CliCase):
         self.fails(2, "run", "ball.lisma", "--events", "r.html", "--report", "./r.html",
                    says="the same file")
 
+    def test_options_without_anything_to_say(self):
+        """What an option is about must be there: one that changes nothing is a mistake."""
+        self.write("m.lisma", "const k = 1; x' = -k*x; x(t0) = 1; experiment { end = 1; }\n")
+        self.write("fixed.lisma", "x' = -1; x(t0) = 1; experiment { end = 1; method = rk4; step = 0.1; }\n")
+        self.write("d.csv", "time,x\n0,1\n1,0.4\n")
+        sweep = ["sweep", "m.lisma", "-q", "--vary", "k=1:2:3", "--map"]
+        sobol = ["sens", "m.lisma", "-q", "-m", "end(x)", "--vary", "k~uniform(1, 2)", "--sobol", "8"]
+        sens = ["sens", "m.lisma", "-q", "-m", "end(x)", "--params", "k"]
+        run = ["run", "m.lisma", "-q", "-o", "r.csv"]
+        for command, idle in ((sweep, ["-m", "max(x)"]), (sweep, ["--trajectories", "t"]), (sweep, ["--resume"]),
+                              (sobol, ["--params", "k"]), (sobol, ["--reach", "0.1"]), (sobol, ["--adjoint"]),
+                              (sobol, ["--differences"]), (sens, ["--every", "1"]), (sens, ["--jobs", "2"]),
+                              (sens, ["--seed", "1"]), (sens, ["--vary", "k=1,2"]),
+                              (["sens", "m.lisma", "-q", "--params", "k", "--out", "x"], ["--reach", "0.1"]),
+                              (run, ["--step", "0.1"]), (run, ["--method", "dp54", "--step", "0.1"]),
+                              (run, ["--method", "rk4", "--step", "0.1", "--hmax", "1"]),
+                              (["run", "fixed.lisma", "-q", "-o", "r.csv"], ["--h0", "0.1"]),
+                              (["run", "m.lisma", "-q", "-o", "r.jsonl"], ["--units"]),
+                              (["compare", "d.csv", "d.csv"], ["--until", "1"]),
+                              (["compare", "d.csv", "d.csv"], ["--set", "k=2"]),
+                              (["compare", "m.lisma", "--data", "d.csv", "--tol", "1"], ["-m", "end(x)"]),
+                              (["fit", "m.lisma", "--data", "d.csv", "--params", "k"], ["--until", "1"]),
+                              (["steady", "m.lisma"], ["--until", "1"]), (["explain", "m.lisma", "--json"], ["--graph", "g.svg"])):
+            name = next(word for word in reversed(idle) if word.startswith("-"))
+            long = {"-m": "-m" if command[0] == "compare" else "--measure", "--set": "--set"}.get(name, name)
+            self.good(*command)
+            self.fails(2, *command, *idle, says=long)
+        self.good("run", "fixed.lisma", "-q", "-o", "r.csv", "--step", "0.2")
+        self.good("run", "fixed.lisma", "-q", "-o", "r.csv", "--method", "auto", "--hmax", "0.2")
+
     def test_available_choices_are_taken(self):
         self.good("run", "ball.lisma", "-q", "--native", "auto", "--sliding", "on",
                   "--detection", "certified", "--seed", "18446744073709551615")

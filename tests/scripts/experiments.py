@@ -563,11 +563,56 @@ class Compare(Experiment):
         self.assertIn("differs", result.out)
         self.fails(1, "compare", "ball.lisma", "--data", "a.csv", "--set", "k=0.81")
 
+    def test_every_cell_counts(self):
+        """Texts, infinities, and cells that one table lacks are differences like others."""
+        lines = ["time,x,s", "0,1,a", "1,2,a", "1,2,b", "2,3,b", "3,4,b"]
+        for row, cells in ((3, "1,2,c"), (4, "2,3,a"), (4, "2,3,"), (4, "2,Inf,b"), (4, "2,-Inf,b"), (4, "2,,b"), (4, "2,NaN,b"),
+                           (4, "2,three,b"), (4, "2,3,7"), (5, "3,4,B")):
+            other = lines[:row] + [cells] + lines[row + 1:]
+            self.write("a.csv", "\n".join(lines) + "\n")
+            self.write("b.csv", "\n".join(other) + "\n")
+            for pair in (("a.csv", "b.csv"), ("b.csv", "a.csv")):
+                for tolerance in ("1e-6", "10"):
+                    result = self.fails(1, "compare", *pair, "--tol", tolerance)
+                    self.assertIn("differs", result.out)
+            self.assertNotIn("differs", self.good("compare", "b.csv", "b.csv", "--tol", "1e-12").out)
+        # a text that changes later is a shift, as a jump of a number is
+        self.write("a.csv", "time,s\n0,a\n1,a\n1,b\n2,b\n")
+        self.write("b.csv", "time,s\n0,a\n1.1,a\n1.1,b\n2,b\n")
+        self.assertIn("0.1", self.fails(1, "compare", "a.csv", "b.csv").out)
+        self.good("compare", "a.csv", "b.csv", "--time-tol", "0.2")
+
+    def test_states_beside_data(self):
+        rows = ["--out", "time,y,main.state", "--until", "3", "--samples", "50"]
+        self.good("run", "ball.lisma", "-q", "-o", "s.csv", *rows)
+        self.assertIn("main.state", self.good("compare", "ball.lisma", "--data", "s.csv", "--tol", "1e-9").out)
+        text = self.read("s.csv")
+        self.assertIn(",bounce", text)
+        self.write("s.csv", text.replace(",bounce", ",rest", 1))
+        result = self.fails(1, "compare", "ball.lisma", "--data", "s.csv", "--tol", "1e-9")
+        self.assertIn("differs", result.out.split("main.state")[1])
+        self.write("s.csv", "time,y\n0,2\n1,low\n")
+        self.fails(2, "compare", "ball.lisma", "--data", "s.csv", says=["row 2", "`low`", "no number"])
+        self.write("s.csv", "time,y\n0,\n1,\n")
+        self.fails(2, "compare", "ball.lisma", "--data", "s.csv", says="no column with values")
+
+    def test_what_is_not_compared_is_said(self):
+        self.write("a.csv", "time,x,only_a\n0,1,1\n1,2,1\n2,3,1\n")
+        self.write("b.csv", "time,x,only_b\n0,1,1\n1,2,1\n")
+        result = self.good("compare", "a.csv", "b.csv")
+        for said in ("in a.csv alone: only_a", "in b.csv alone: only_b", "not compared: 1 row outside"):
+            self.assertIn(said, result.err)
+        self.assertEqual(self.good("compare", "a.csv", "b.csv", "-q").err, "")
+        self.write("d.csv", "time,y,z\n0,2,1\n1,0.5,1\n5,0,1\n")
+        result = self.saltus("compare", "ball.lisma", "--data", "d.csv", "--until", "2", "--tol", "10")
+        self.assertIn("in d.csv alone: z", result.err)
+        self.assertIn("not compared: 1 row outside", result.err)
+
     def test_bad_input(self):
         self.fails(2, "compare", "a.csv", says="two tables")
         self.fails(2, "compare", "a.csv", "nothing.csv", says="nothing.csv")
         self.write("c.csv", "time,q\n0,1\n1,2\n")
-        self.fails(2, "compare", "a.csv", "c.csv", says="no column of numbers in common")
+        self.fails(2, "compare", "a.csv", "c.csv", says="no column in common")
         self.write("late.csv", "time,y\n100,1\n101,2\n")
         result = self.fails(1, "compare", "a.csv", "late.csv")
         self.assertIn("no time in common", result.out)

@@ -118,6 +118,8 @@ class Figures(cli_case.CliCase):
         self.good("plot", "saw.csv", "data.csv", "h", "--bands", "off", "--points", "all", "-o", "all.svg")
         self.good("plot", "saw.csv", "data.csv", "h", "--bands", "off", "--points", "h", "-o", "h.svg")
         self.assertEqual(self.read("all.svg"), self.read("h.svg"))
+        self.fails(1, "plot", "saw.csv", "h", "--points", "data.csv", "-o", "none.svg", says="`data.csv`")
+        self.fails(1, "plot", "saw.csv", "h", "--points", "h,g*", "-o", "none.svg", says="`g*`")
         dots = self.good("plot", "data.csv", "--ascii", "--points", "all", "--size", "60:12").out
         self.assertEqual(sum(line.count("*") for line in dots.splitlines() if "|" in line or "+" in line), 3)
 
