@@ -253,6 +253,29 @@ def test_integrators_with_errors(folder):
     one.free()
 
 
+SWING = """x' = vx; vx' = -T*x - 0.1*vx; x(t0) = 0.6; vx(t0) ~ 0;
+y' = vy; vy' = -T*y - g - 0.1*vy; y(t0) = -0.8; vy(t0) ~ 0;
+rod: x*x + y*y = 1; n(t0) = 0;
+state below [{q} {below} 0] {{ set n = n + 1; }} from init, above;
+state above [{q} {above} 0] {{}} from below;
+"""
+
+
+def test_boundaries_under_constraints(folder):
+    """Two guards with one boundary: the states of an importer satisfy constraints to its tolerance, and that has no say in an event."""
+    for k, q in enumerate(("x", "x - 0.1", "y + 0.9", "vx - 0.3", "vy - 0.2", "x * y")):
+        path = Path(folder, f"swing{k}.lisma")
+        below, above = (("<=", ">="), ("<", ">="), ("<=", ">"))[k % 3]
+        path.write_text(SWING.format(q=q, below=below, above=above))
+        ran = saltus("run", path, "-q", "--until", 5, "--rtol", 1e-9, "--out", "n", "--samples", 1, "-o", "-")
+        wanted = float(ran.stdout.split()[-1].split(",")[1])
+        one = Exchange(export(folder, path, 2 + k % 2, "--kind", "me"))
+        one.begin()
+        run(one, 0.0, 5.0, 0.02)
+        check(one.get("n") == wanted > 1, q, one.get("n"), wanted, one.messages)
+        one.free()
+
+
 MODES = """eq: x' = -x; x(t0) = 1; u(t0) = 0; {when}
 state s [{guard}] {{ eq: x = 2 + time; }} from init;
 state back [time >= 2] {{ eq: x' = 1; }} from s;

@@ -88,8 +88,7 @@ static double indicator_of(const EngSim* sim, const EngAtom* atom, double g) {
   if (atom->armed && (atom->g > 0.0) == side) return g;
   double room = atom->zone + 2.0 * fabs(atom->g) + DBL_MIN;
   double away = side ? atom->gdot : -atom->gdot;
-  double since = sim->core.t - sim->core.mesh_t;
-  if (away > 0.0) room = fmax(room - since * away / CLEAR_ROOMS, 0.0);
+  if (away > 0.0) room = fmax(room - (sim->core.t - sim->core.mesh_t) * away / CLEAR_ROOMS, 0.0);
   return side ? g + room : g - room;
 }
 
@@ -241,9 +240,12 @@ static double next_time(const EngSim* sim) {
   return next;
 }
 
-static SltStatus carry_out(EngSim* sim, bool* fired) {
+static SltStatus carry_out(EngSim* sim) {
   EngCore* core = &sim->core;
+  bool ignored = false;
   bool due = is_due(sim, true);
+  // the instant begins where a trial ends: what it moves is not told from errors of the caller
+  SLT_TRY(project(sim, &ignored));
   // times of callers are sums of steps: what is due within rounding is due
   double next = eng_queue_next(sim);
   if (next <= core->t + eng_time_resolution(core->t)) {
@@ -252,23 +254,21 @@ static SltStatus carry_out(EngSim* sim, bool* fired) {
     due = true;
   }
   due |= eng_dwell_end(sim) <= core->t;
-  if (due || is_met(sim)) SLT_TRY(eng_instant_here(sim, ENG_INSTANT_EVENT, fired));
+  if (due || is_met(sim)) SLT_TRY(eng_instant_here(sim, ENG_INSTANT_EVENT, &ignored));
   if (core->touched && !core->ended) SLT_TRY(eng_advance(sim, core->t, false));
-  for (uint32_t turn = 0; core->leaves && !core->ended && turn < LEAVES_MAX; turn++) {
-    SLT_TRY(eng_leave_boundaries(sim, fired));
-  }
+  for (uint32_t turn = 0; core->leaves && !core->ended && turn < LEAVES_MAX; turn++)
+    SLT_TRY(eng_leave_boundaries(sim, &ignored));
   return SLT_OK;
 }
 
 SltStatus eng_exchange_event(EngSim* sim, double* next, bool* restarts) {
   EngCore* core = &sim->core;
-  bool fired = false;
   *next = (double)INFINITY;
   *restarts = false;
   if (core->failed) return SLT_ERR_ARGUMENT;
   if (core->ended) return SLT_END;
   core->step.open = false;
-  SltStatus status = carry_out(sim, &fired);
+  SltStatus status = carry_out(sim);
   *restarts = core->step.open;
   if (status >= 0) status = eng_memory_check(sim);
   if (status < 0) {
