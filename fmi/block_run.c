@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <float.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,8 +25,6 @@
 #define PATIENCE_MS 2000                          // for the end of a process that is told to quit
 #define TICKET      UINT64_C(0x9e3779b97f4a7c15)  // odd and of all bytes: what nobody writes by chance
 #define NEVER       1e300                         // a time event that does not come
-#define ALIKE       1e-3                          // relative: derivatives, and differences
-#define ROUGH       100.0                         // roundings that a value is computed with
 #define EPOCHS      8u                            // events whose results are remembered
 
 /// What is known of a column of derivatives.
@@ -623,11 +620,12 @@ static bool ask_column(Block* b, const double* args, uint32_t by, double* column
   return true;
 }
 
-/// Differences of rates, indicators and outputs by one argument are in the wire: how far it moved.
-static bool differ(Block* b, const double* args, uint32_t by, double* step) {
+/// Differences of rates, indicators and outputs by one argument, moved by about `reach` of its
+/// size, are in the wire: how far it moved.
+static bool differ(Block* b, const double* args, uint32_t by, double reach, double* step) {
   double old = args[by];
   double size = fmax(b->sizes[by], fabs(old));
-  volatile double moved = old + sqrt(DBL_EPSILON) * (size > 0.0 ? size : 1.0);
+  volatile double moved = old + reach * (size > 0.0 ? size : 1.0);
   double* there = malloc(b->argument_count * sizeof *there);
   if (!there) return fail(b, "out of memory");
   memcpy(there, args, b->argument_count * sizeof *there);
@@ -644,22 +642,26 @@ static bool differ(Block* b, const double* args, uint32_t by, double* step) {
 /// Hold what the FMU says of its rates against differences: wrong derivatives make steps short, not
 /// results wrong, so nobody would see it. (Outputs may be of types that differences are lost in.)
 static bool test_column(Block* b, const double* args, uint32_t by, const double* column) {
-  double step = 0.0;
-  if (!differ(b, args, by, &step)) return false;
-  bool measured = b->sizes[by] > 0.0 || args[by] != 0.0;
-  for (uint32_t i = 0; measured && i < b->l->state_count; i++) {
-    double slope = b->wire->numbers[i] / step;
-    double noise = ROUGH * DBL_EPSILON * fabs(b->rates[i] / step);
-    double size = fmax(fabs(slope), fabs(column[i]));
-    b->wrong_slopes |= fabs(slope - column[i]) > ALIKE * size + noise;
+  uint32_t count = b->l->state_count;
+  if (!(b->sizes[by] > 0.0 || args[by] != 0.0)) return true;
+  double* far = malloc((count + 1u) * sizeof *far);
+  if (!far) return fail(b, "out of memory");
+  double step[2] = {0.0, 0.0};
+  bool good = differ(b, args, by, FOREIGN_FAR * FOREIGN_NEAR, &step[1]);
+  memcpy(far, b->wire->numbers, count * sizeof *far);
+  good = good && differ(b, args, by, FOREIGN_NEAR, &step[0]);
+  for (uint32_t i = 0; good && i < count; i++) {
+    double change[2] = {b->wire->numbers[i], far[i]};
+    b->wrong_slopes |= foreign_belied(column[i], b->rates[i], change, step);
   }
-  return true;
+  free(far);
+  return good;
 }
 
 /// The column by differences; `part`: its indicators alone.
 static bool take_differences(Block* b, const double* args, uint32_t by, bool part, double* column) {
   double step = 0.0;
-  if (!differ(b, args, by, &step)) return false;
+  if (!differ(b, args, by, FOREIGN_NEAR, &step)) return false;
   uint32_t first = part ? b->l->state_count : 0;
   uint32_t end = part ? first + b->l->indicator_count : value_count(b->l);
   for (uint32_t i = first; i < end; i++)

@@ -69,6 +69,12 @@ bool foreign_set(Foreign* foreign, const FmuItem* const* items, const double* va
 /// Rates of the states, then outputs, along one input or state.
 bool foreign_direction(Foreign* foreign, const FmuItem* by, const FmuItem* const* outputs,
                        uint32_t output_count, double* out);
+/// Differences that directional derivatives are held against move arguments by this part of their
+/// size, and by FAR times as much.
+#define FOREIGN_NEAR 1.5e-8
+#define FOREIGN_FAR  64.0
+/// Whether a directional derivative is not what two changes of the rate show, near and far.
+bool foreign_belied(double said, double rate, const double change[2], const double step[2]);
 bool foreign_set_point(Foreign* foreign, double t, const double* x);
 bool foreign_states(Foreign* foreign, double* x);
 /// Where the FMU discards the point they are NaN.

@@ -21,8 +21,6 @@
 #define SAME         1e-6  // relative
 #define PROBE_STEPS  50    // between two probes
 #define PROBE_STATES 50    // whose derivatives are looked at
-#define ALIKE        1e-2  // relative: derivatives, and differences
-#define ROUGH        1e4   // roundings that rates are computed with
 #define JUMP         1e-3  // of its own size: an indicator that is no smaller beside its zero jumps
 #define STIFF_STEPS  10    // suspicious steps in a row after which an implicit method takes over
 #define EASY_STEPS   25    // steps in a row that an explicit one could have made, and does again
@@ -356,26 +354,32 @@ static bool probe_point(Solver* s, double h) {
   return true;
 }
 
+/// Rates where state i lies further by about `reach` of its size, and how far it does.
+static bool rates_beside(Solver* s, uint32_t i, double reach, double* rates, double* step) {
+  memcpy(s->at, s->x, s->n * sizeof *s->at);
+  s->at[i] += reach * fmax(fabs(s->x[i]), s->stepper->scales.value[i]);
+  *step = s->at[i] - s->x[i];
+  return go(s, s->t, s->at) && foreign_derivatives(s->f, rates) && go(s, s->t, s->x);
+}
+
 /// Derivatives that the FMU gives are those of its rates, as differences show them.
 static bool probe_slopes(Solver* s) {
   const FmuDescription* d = s->f->d;
-  double* moved = s->work;
-  double* said = s->work + s->n;
+  double* near = s->work;
+  double* said = near + s->n;
+  double* far = said + s->n;
   if (!d->directional || !d->states || d->state_count != s->n) return true;
   for (uint32_t i = 0; i < s->n && i < PROBE_STATES; i++) {
-    memcpy(s->at, s->x, s->n * sizeof *s->at);
-    s->at[i] += sqrt(DBL_EPSILON) * fmax(fabs(s->x[i]), s->stepper->scales.value[i]);
-    double step = s->at[i] - s->x[i];
-    if (!(step > 0.0)) continue;
-    if (!go(s, s->t, s->at) || !foreign_derivatives(s->f, moved) || !go(s, s->t, s->x) ||
-        !foreign_direction(s->f, d->states[i], NULL, 0, said)) {
+    double step[2] = {0.0, 0.0};
+    if (!rates_beside(s, i, FOREIGN_FAR * FOREIGN_NEAR, far, &step[1]) ||
+        !rates_beside(s, i, FOREIGN_NEAR, near, &step[0])) {
       return false;
     }
+    if (!(step[0] > 0.0)) continue;
+    if (!foreign_direction(s->f, d->states[i], NULL, 0, said)) return false;
     for (uint32_t k = 0; k < s->n; k++) {
-      double slope = (moved[k] - s->rates[k]) / step;
-      double size = fmax(fabs(slope), fabs(said[k]));
-      double noise = ROUGH * DBL_EPSILON * (fabs(s->rates[k]) / step + size * fabs(s->x[i]) / step);
-      s->summary->slopes |= fabs(slope - said[k]) > ALIKE * size + noise;
+      double change[2] = {near[k] - s->rates[k], far[k] - s->rates[k]};
+      s->summary->slopes |= foreign_belied(said[k], s->rates[k], change, step);
     }
   }
   return true;

@@ -379,6 +379,15 @@ def test_check(folder):
     check(run.returncode == 1 and "crashed" in run.stderr, run.stdout)
 
 
+def test_slopes_where_forces_cancel(folder):
+    """Differences of rates that are the rest of large terms are rounding, and say nothing against a directional derivative."""
+    hoop = MODELS / "rules" / "hoop.rules.md"  # at last it slides along two forces of 1e6
+    for version in (2, 3):
+        saltus("export", hoop, "--fmi", version, "--kind", "me", "-o", Path(folder, "hoop.fmu"))
+        run = saltus("check", Path(folder, "hoop.fmu"))
+        check(run.returncode == 0 and "nothing found" in run.stdout, run.stdout, run.stderr)
+
+
 def test_experiments_without_end(folder):
     """What the description says and nobody can follow is as if it were not there."""
     for old, new in (('stopTime="2"', 'stopTime="INF"'), ('stopTime="2"', 'stopTime="2" stepSize="0"'),
