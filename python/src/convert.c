@@ -32,6 +32,8 @@ bool number_from(PyObject* object, const char* what, double* out) {
   if (*out == -1.0 && PyErr_Occurred()) {
     if (PyErr_ExceptionMatches(PyExc_TypeError)) {
       PyErr_Format(PyExc_TypeError, "%s must be a number, not %R", what, object);
+    } else if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+      PyErr_Format(PyExc_ValueError, "%s is too large for a number", what);
     }
     return false;
   }

@@ -221,6 +221,9 @@ class Results(unittest.TestCase):
                 m.run(**{"until": 1, **wrong})
         with self.assertRaises(ValueError):
             m.run(until=1, every=1e-300)
+        for name in ("until", "every", "rtol", "gamma"):
+            with self.assertRaisesRegex(ValueError, f"{name} is too large"):
+                m.run(**{"until": 1, name: 10**400})
 
     def test_numbers_of_other_kinds(self):
         m = saltus.load(BALL)
