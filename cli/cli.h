@@ -191,6 +191,12 @@ void output_close(Output* output);
 void output_abandon(Output* output, int cause);
 /// From a signal handler: leave whole lines behind, or nothing.
 void output_leave(const Output* output);
+/// From a signal handler: take away all new files that have not taken their names.
+void output_drop_fresh(void);
+/// A handler that does this, and then ends the program as the signal would have.
+void output_on_signal(int signal_number);
+/// Install it where a signal would just end the program (progress.c).
+void signals_tidy(void);
 /// Whole lines that have been written, without those above the rows.
 uint64_t output_row_count(const Output* output);
 /// Say what went wrong with an output and what is safe; returns the exit status.

@@ -119,6 +119,8 @@ bool files_are_same(const char* a, const char* b) {
 int stdout_finish(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   if (errno == EPIPE) return CLI_PIPE;
+  // a slow reader, and a signal that did not wait for it
+  if (errno == EINTR && status > CLI_SIGNAL) return status;
   cli_error("cannot write to standard output: %s", strerror(errno));
   return CLI_RUN;
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -103,6 +104,33 @@ void output_claim(const char* path) {
   close(fd);
 }
 
+// ---- signals ------------------------------------------------------------------------------------
+
+// new files that have not taken their names yet; read by signal handlers
+enum { FRESH_MOST = 8 };
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+static const char* volatile fresh_files[FRESH_MOST];
+
+void output_drop_fresh(void) {
+  for (size_t i = 0; i < FRESH_MOST; i++) {
+    if (fresh_files[i]) unlink(fresh_files[i]);
+  }
+}
+
+void output_on_signal(int signal_number) {
+  output_drop_fresh();
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+static void replace_fresh(const char* old, const char* new) {
+  for (size_t i = 0; i < FRESH_MOST; i++) {
+    if (fresh_files[i] != old) continue;
+    fresh_files[i] = new;
+    return;
+  }
+}
+
 // ---- opening ------------------------------------------------------------------------------------
 
 static bool cannot_write(const char* path, int cause) {
@@ -152,16 +180,30 @@ static int open_fresh(Output* output, mode_t mode) {
   output->fresh = malloc(size);
   if (!output->fresh) return -1;
   memcpy(output->fresh, path, folder);
+  // no signal may come between the file and the note of it
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int fd = -1;
   for (unsigned attempt = 0; attempt < 1000; attempt++) {
     snprintf(output->fresh + folder, size - folder, ".saltus-%ld-%u.new", (long)getpid(), attempt);
-    int fd = open(output->fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 && mode) fchmod(fd, mode);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    fd = open(output->fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) break;
   }
-  return -1;
+  int cause = errno;
+  if (fd >= 0) {
+    replace_fresh(NULL, output->fresh);
+    signals_tidy();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (fd >= 0 && mode) fchmod(fd, mode);
+  errno = cause;
+  return fd;
 }
 
 static void forget_names(Output* output) {
+  if (output->fresh) replace_fresh(output->fresh, NULL);
   free(output->fresh);
   free(output->target);
   output->fresh = NULL;

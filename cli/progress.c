@@ -31,6 +31,7 @@ static volatile sig_atomic_t
 static void leave(void) {
   static const char text[] = "saltus: ended at once; what was written before is whole\n";
   if (present && present->on_leave) present->on_leave(present->user);
+  output_drop_fresh();
   ssize_t told = write(STDERR_FILENO, text, sizeof text - 1);
   (void)told;
   _exit(ended_by ? CLI_SIGNAL + (int)ended_by : CLI_RUN);
@@ -175,6 +176,14 @@ static void set_ends(void (*handler)(int)) {
   }
 }
 
+void signals_tidy(void) {
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    struct sigaction now;
+    bool known = sigaction(ends[i], NULL, &now) == 0;
+    if (known && now.sa_handler == SIG_DFL) set_handler(ends[i], output_on_signal, 0);
+  }
+}
+
 static void set_timer(long milliseconds) {
   struct timeval interval = {.tv_sec = 0, .tv_usec = (suseconds_t)(milliseconds * 1000)};
   struct itimerval timer = {.it_interval = interval, .it_value = interval};
@@ -209,7 +218,7 @@ double progress_end(Progress* progress) {
   set_timer(0);
   present = NULL;
   // the handler of ticks stays: one that is on its way would end the program
-  set_ends(SIG_DFL);
+  set_ends(output_on_signal);
   if (progress->sim) slt_sim_on_step(progress->sim, NULL, NULL);
   if (progress->sim) slt_sim_on_round(progress->sim, NULL, NULL);
   progress_hide(progress);

@@ -435,7 +435,7 @@ static void print_summary(const SweepCommand* c, double wall) {
   if (c->first_failure[0]) cli_print(stderr, "  first: %s\n", c->first_failure);
   print_statistics(c);
   const char* path = c->output ? c->output : c->csv_path;
-  if (strcmp(path, "-") != 0) fprintf(stderr, "rows: %s\n", path);
+  if (strcmp(path, "-") != 0) cli_print(stderr, "rows: %s\n", path);
   fprintf(stderr, "digest: %s\n", digest);
 }
 

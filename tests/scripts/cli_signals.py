@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Nothing is lost: interrupts, closed pipes, full disks."""
+import glob
 import os
 import pty
 import resource
@@ -260,6 +261,34 @@ class Stuck(cli_case.CliCase):
                 self.assertIn(b"8 rows up to t = 0.69314", err)
         self.write("m.lisma", chain.replace("x_[1] < 0.5", "x_[1] > 0").replace("x_[2] < 1.1", "x_[2] > 0"))
         self.fails(3, "run", "m.lisma", *options, "--timeout", "0.3", says=["was reached at t = 0", "no rows"])
+
+    def test_new_files_go(self):
+        """What is made as a whole and is not complete leaves nothing behind, whenever the signal comes."""
+        self.write("m.lisma", "for i = 1:20 { x[i]' = -x[i]; x[i](t0) = i; }\nexperiment { end = 1; }\n")
+        self.good("run", "m.lisma", "-q", "--samples", "30000", "-o", "rows.csv")
+        ended = 0
+        for command in (["run", "m.lisma", "-q", "--samples", "30000", "-o", "r.mat"], ["plot", "rows.csv", "-o", "r.svg"],
+                        ["run", "m.lisma", "-q", "--samples", "30000", "-o", "r.csv", "--report", "r.html"]):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                process = self.popen(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                while process.poll() is None and not glob.glob(self.path(".saltus*")):
+                    time.sleep(0.001)
+                if process.poll() is None:
+                    process.send_signal(number)
+                self.assertIn(process.wait(timeout=60), (0, -number, 128 + number), command)
+                ended += process.returncode != 0
+                self.assertEqual(glob.glob(self.path(".saltus*")), [], command)
+        self.assertGreater(ended, 0)
+
+    def test_a_reader_that_waits(self):
+        """A signal that comes while standard output is full ends the run as any other."""
+        self.write("m.lisma", "n(t0) = 0; at 1 each 1 repeat * { set n = n + 1; }\nexperiment { end = 1e7; }\n")
+        process = self.popen("explain", "m.lisma", "--run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertNotIn(b"cannot write", err)
 
     def test_a_run_that_creeps_says_so(self):
         for text in ("x' = exp(time)*cos(exp(time)); x(t0) = 0;\n",
