@@ -133,17 +133,20 @@ static bool set_state(LinearCommand* c, const char* text) {
   return false;
 }
 
+static int run_failed(const LinearCommand* c, SltStatus status, const char* where) {
+  SltRunError error = slt_sim_error(c->sim);
+  if (error.rendered) fputs(error.rendered, stderr);
+  cli_error("the run fails %s: %s", where, slt_status_text(status));
+  return CLI_RUN;
+}
+
 static int advance(LinearCommand* c) {
   SltStatus status = slt_sim_start(c->sim);
   double t = isnan(c->at) ? c->trial.t_start : c->at;
   double start = slt_sim_time(c->sim);
   while (status >= 0 && status != SLT_END && slt_sim_time(c->sim) < t)
     status = slt_sim_advance(c->sim, t, NULL);
-  if (status < 0) {
-    cli_error("the run fails before: %s", slt_status_text(status));
-    cli_hint("`saltus run` tells more");
-    return CLI_RUN;
-  }
+  if (status < 0) return run_failed(c, status, "before");
   if (!isnan(c->at) && (c->at < start || slt_sim_time(c->sim) < c->at)) {
     char ends[2][32];
     cli_error("--at: the run goes from %s to %s", cli_number_text(start, ends[0]),
@@ -155,12 +158,7 @@ static int advance(LinearCommand* c) {
   }
   // guards that hold there fire
   status = c->states.count ? slt_sim_advance(c->sim, slt_sim_time(c->sim), NULL) : SLT_OK;
-  if (status < 0) {
-    SltRunError error = slt_sim_error(c->sim);
-    cli_error("the run fails there: %s", error.message ? error.message : slt_status_text(status));
-    return CLI_RUN;
-  }
-  return CLI_DONE;
+  return status < 0 ? run_failed(c, status, "there") : CLI_DONE;
 }
 
 static int find_all(LinearCommand* c, const CliNames* names, SltQuantity* out) {

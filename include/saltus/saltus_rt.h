@@ -361,6 +361,13 @@ SLT_API double slt_sim_get(SltSim* sim, SltQuantity quantity);
 
 /// Value just before the last instant.
 SLT_API double slt_sim_get_before(SltSim* sim, SltQuantity quantity);
+/// Quantities at times inside the stretch that slt_sim_ahead() has made: what slt_sim_look() and
+/// slt_sim_get() give there, at a fraction of the cost where they are states. The run may be left
+/// at one of the times.
+/// @param values  receives a row of `time_count` values for each quantity.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (a time outside of the stretch).
+SLT_API SltStatus slt_sim_course(SltSim* sim, const SltQuantity* quantities, uint32_t count,
+                                 const double* times, uint32_t time_count, double* values);
 
 /// Whether the present mode determines the quantity.
 SLT_API bool slt_sim_is_determined(const SltSim* sim, SltQuantity quantity);

@@ -440,6 +440,34 @@ double slt_sim_get(SltSim* sim, SltQuantity quantity) {
   return sim ? read_value(sim, quantity, false) : (double)NAN;
 }
 
+/// The course of a state; false: it is none, or a time lies outside of the stretch.
+static bool course_of_state(const SltSim* sim, SltQuantity q, const double* times, uint32_t count,
+                            double* values) {
+  bool variable = q.kind == SLT_KIND_VARIABLE || q.kind == SLT_KIND_DERIVATIVE;
+  const ModelMode* mode = eng_mode(sim->engine);
+  if (!variable || !mode || mode->implicit || !quantity_valid(sim, q)) return false;
+  uint32_t env = sim->model->vars[q.index].env + q.order;
+  uint32_t state = 0;
+  while (state < mode->state_count && mode->state_env[state] != env)
+    state++;
+  return state < mode->state_count && eng_course(sim->engine, state, times, count, values);
+}
+
+SltStatus slt_sim_course(SltSim* sim, const SltQuantity* quantities, uint32_t count,
+                         const double* times, uint32_t time_count, double* values) {
+  if (!sim || !quantities || !times || !values) return SLT_ERR_ARGUMENT;
+  uint32_t known = 0;
+  while (known < count && course_of_state(sim, quantities[known], times, time_count,
+                                          values + (size_t)known * time_count))
+    known++;
+  for (uint32_t i = 0; known < count && i < time_count; i++) {
+    SLT_TRY(eng_look(sim->engine, times[i]));
+    for (uint32_t k = known; k < count; k++)
+      values[(size_t)k * time_count + i] = read_value(sim, quantities[k], false);
+  }
+  return SLT_OK;
+}
+
 double slt_sim_get_before(SltSim* sim, SltQuantity quantity) {
   return sim ? read_value(sim, quantity, true) : (double)NAN;
 }

@@ -78,6 +78,8 @@ double eng_time(const EngSim* sim);
 /// See slt_sim_ahead() and slt_sim_look().
 SltStatus eng_ahead(EngSim* sim, double* until);
 SltStatus eng_look(EngSim* sim, double t);
+/// A state of a mode without constraints at times inside the stretch; false: one lies outside.
+bool eng_course(const EngSim* sim, uint32_t state, const double* t, uint32_t count, double* x);
 
 /// Present environment, and the one just before the last instant.
 const double* eng_env(EngSim* sim);

@@ -16,48 +16,53 @@
 #define DEEP       4096   // ...and so many beyond them, near kinks and jumps
 #define BISECTIONS 200
 
-/// cos(m pi / 24): all that the transform of CURVE_POINTS values needs.
-static double cosine(int m) {
-  static const double table[] = {1.0,
-                                 0.9914448613738104,
-                                 0.9659258262890683,
-                                 0.9238795325112867,
-                                 0.8660254037844387,
-                                 0.7933533402912352,
-                                 0.7071067811865476,
-                                 0.6087614290087207,
-                                 0.5,
-                                 0.38268343236508984,
-                                 0.25881904510252074,
-                                 0.1305261922200517,
-                                 0.0};
-  _Static_assert(CURVE_POINTS == 12, "the table is for 12 points");
-  m %= 48;
-  if (m > 24) m = 48 - m;
-  return m <= 12 ? table[m] : -table[24 - m];
-}
+// cos(m pi / 24)
+#define C1  0.9914448613738104
+#define C2  0.9659258262890683
+#define C3  0.9238795325112867
+#define C4  0.8660254037844387
+#define C5  0.7933533402912352
+#define C6  0.7071067811865476
+#define C7  0.6087614290087207
+#define C8  0.5
+#define C9  0.38268343236508984
+#define C10 0.25881904510252074
+#define C11 0.1305261922200517
+
+/// cos(k (2 i + 1) pi / 24): the values of the basis at the points of one half.
+static const double halves[CURVE_POINTS][CURVE_POINTS / 2] = {
+    {1.0, 1.0, 1.0, 1.0, 1.0, 1.0}, {C1, C3, C5, C7, C9, C11},     {C2, C6, C10, -C10, -C6, -C2},
+    {C3, C9, -C9, -C3, -C3, -C9},   {C4, 0.0, -C4, -C4, 0.0, C4},  {C5, -C9, -C1, -C11, C3, C7},
+    {C6, -C6, -C6, C6, C6, -C6},    {C7, -C3, -C11, C1, -C9, -C5}, {C8, -1.0, C8, C8, -1.0, C8},
+    {C9, -C3, C3, -C9, -C9, C3},    {C10, -C6, C2, -C2, C6, -C10}, {C11, -C9, C7, -C5, C3, -C1},
+};
 
 /// Coefficients of the interpolant at Chebyshev's points of the first kind: both ends stay out,
 /// where other equations may hold.
 static SltStatus fit(CurvePiece* piece, CurveFn* value, void* user) {
+  double t[CURVE_POINTS];
   double y[CURVE_POINTS];
   double middle = 0.5 * (piece->a + piece->b);
   double half = 0.5 * (piece->b - piece->a);
+  // a piece of a few roundings has no points between its ends; the right one belongs to what
+  // follows
+  double last = nextafter(piece->b, piece->a);
   for (int i = 0; i < CURVE_POINTS; i++) {
-    // a piece of a few roundings has no points between its ends; the right one belongs to what
-    // follows
-    double t =
-        fmax(piece->a, fmin(middle - half * cosine(2 * i + 1), nextafter(piece->b, piece->a)));
-    SLT_TRY(value(user, t, &y[i]));
+    double x = i < CURVE_POINTS / 2 ? -halves[1][i] : halves[1][CURVE_POINTS - 1 - i];
+    double point = middle + half * x;
+    t[i] = point < piece->a ? piece->a : point > last ? last : point;
   }
+  SLT_TRY(value(user, t, CURVE_POINTS, y));
   // the basis is even or odd, so that values at opposite points go together
+  double sums[2][CURVE_POINTS / 2];
+  for (int i = 0; i < CURVE_POINTS / 2; i++) {
+    sums[0][i] = y[CURVE_POINTS - 1 - i] + y[i];
+    sums[1][i] = y[CURVE_POINTS - 1 - i] - y[i];
+  }
   for (int k = 0; k < CURVE_POINTS; k++) {
     double sum = 0.0;
-    for (int i = 0; i < CURVE_POINTS / 2; i++) {
-      double left = y[i];
-      double right = y[CURVE_POINTS - 1 - i];
-      sum += (k % 2 ? right - left : right + left) * cosine(k * (2 * i + 1));
-    }
+    for (int i = 0; i < CURVE_POINTS / 2; i++)
+      sum += sums[k % 2][i] * halves[k][i];
     piece->c[k] = (k ? 2.0 : 1.0) / CURVE_POINTS * sum;
   }
   return SLT_OK;
@@ -77,11 +82,10 @@ static double tail_of(const CurvePiece* piece, double* scale) {
 /// How far a piece is off at its ends: a kink beyond its outermost points shows there alone.
 static SltStatus look_at_ends(const CurvePiece* piece, CurveFn* value, void* user, double* tail) {
   const double ends[] = {piece->a, piece->b};
-  for (size_t i = 0; i < SLT_COUNT(ends); i++) {
-    double y = 0.0;
-    SLT_TRY(value(user, ends[i], &y));
-    *tail = fmax(*tail, fabs(y - curve_value(piece, ends[i])));
-  }
+  double y[SLT_COUNT(ends)];
+  SLT_TRY(value(user, ends, SLT_COUNT(ends), y));
+  for (size_t i = 0; i < SLT_COUNT(ends); i++)
+    *tail = fmax(*tail, fabs(y[i] - curve_value(piece, ends[i])));
   return SLT_OK;
 }
 
@@ -116,24 +120,30 @@ static bool is_halved(Walk* walk, const Part* part, double tail, double scale) {
   return part->depth < WIDE || walk->deep++ < DEEP;
 }
 
-SltStatus curve_walk(double a, double b, bool kinks, double* scale, CurveFn* value,
-                     CurvePieceFn* take, void* user) {
-  Walk walk = {.waiting = 1, .parts = {{.end = b, .first = (double)NAN}}};
+SltStatus curve_walk(double a, double b, bool kinks, double* scale, const CurveReader* reader,
+                     void* user) {
+  Walk walk;  // most of its parts are never used
+  walk.waiting = 1;
+  walk.deep = walk.alike = 0;
+  walk.noise = 0.0;
+  walk.parts[0] = (Part){.end = b, .first = (double)NAN};
   while (walk.waiting > 0) {
     Part* part = &walk.parts[walk.waiting - 1];
     CurvePiece piece = {.a = a, .b = part->end};
     double middle = 0.5 * (piece.a + piece.b);
-    SLT_TRY(fit(&piece, value, user));
+    SLT_TRY(fit(&piece, reader->value, user));
     double tail = tail_of(&piece, scale);
-    if (kinks) SLT_TRY(look_at_ends(&piece, value, user, &tail));
+    if (kinks) SLT_TRY(look_at_ends(&piece, reader->value, user, &tail));
     note_noise(&walk, part, tail, *scale);
     if (walk.waiting > 1 && isnan(part->first)) part[-1].first = tail;
-    if (middle > piece.a && middle < piece.b && is_halved(&walk, part, tail, *scale)) {
+    bool halved = middle > piece.a && middle < piece.b && is_halved(&walk, part, tail, *scale);
+    if (halved && reader->matters) halved = reader->matters(user, &piece, tail);
+    if (halved) {
       *part = (Part){part->end, tail, (double)NAN, part->depth + 1};
       walk.parts[walk.waiting++] = (Part){middle, tail, (double)NAN, part->depth};
       continue;
     }
-    SLT_TRY(take(user, &piece));
+    SLT_TRY(reader->take(user, &piece));
     a = piece.b;
     walk.waiting--;
   }

@@ -15,6 +15,11 @@
 
 #include <saltus/saltus_experiment.h>
 
+#include <math.h>
+
+// kernels are compiled without builtins, for the sake of their bits; what is exact needs no call
+#define fabs(a) __builtin_fabs(a)
+
 /// Fill in a problem (which may be NULL); returns `status`.
 SltStatus problem_set(SltProblem* problem, SltStatus status, const char* hint, const char* message,
                       ...) __attribute__((format(printf, 4, 5)));
@@ -95,17 +100,25 @@ typedef struct CurvePiece {
   double c[CURVE_POINTS];
 } CurvePiece;
 
-/// Value of the quantity at a time inside the stretch.
-typedef SltStatus CurveFn(void* user, double t, double* value);
+/// Values of the quantity at times inside the stretch, CURVE_POINTS of them at most.
+typedef SltStatus CurveFn(void* user, const double* t, uint32_t count, double* values);
 typedef SltStatus CurvePieceFn(void* user, const CurvePiece* piece);
+/// Whether somebody wants to know more of a piece that leaves something like `tail` out.
+typedef bool CurveMattersFn(void* user, const CurvePiece* piece, double tail);
+
+typedef struct CurveReader {
+  CurveFn* value;
+  CurvePieceFn* take;
+  CurveMattersFn* matters;  // NULL: everything does
+} CurveReader;
 
 /// Approximate a quantity over (a, b), halving until rounding is reached, and give its pieces in
 /// order.
 /// @param scale  largest magnitude of the quantity so far, 0 at first: its rounding is relative to
 ///               that. Kept up to date.
 /// @param kinks  the quantity may have some inside; the value at `b` is then asked for, too
-SltStatus curve_walk(double a, double b, bool kinks, double* scale, CurveFn* value,
-                     CurvePieceFn* take, void* user);
+SltStatus curve_walk(double a, double b, bool kinks, double* scale, const CurveReader* reader,
+                     void* user);
 double curve_value(const CurvePiece* piece, double t);
 double curve_integral(const CurvePiece* piece);
 double curve_square_integral(const CurvePiece* piece);

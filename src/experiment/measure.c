@@ -151,6 +151,24 @@ static SltStatus read_state(Reader* r, FormulaParser* outer, Reading* reading) {
   return SLT_OK;
 }
 
+/// Which quantities a signal reads, each once.
+static SltStatus note_leaves(SltMeasures* m, Reading* reading) {
+  const Formula* signal = &reading->signal;
+  reading->leaves = malloc((signal->count + (size_t)1) * sizeof *reading->leaves);
+  if (!reading->leaves) return SLT_ERR_NOMEM;
+  for (uint32_t node = 0; node < signal->count; node++) {
+    uint32_t leaf = 0;
+    uint32_t i = 0;
+    if (!formula_reads(signal, node, &leaf)) continue;
+    while (i < reading->leaf_count && reading->leaves[i] != leaf)
+      i++;
+    reading->leaves[i] = leaf;
+    if (i == reading->leaf_count) reading->leaf_count++;
+  }
+  if (reading->leaf_count > m->leaf_most) m->leaf_most = reading->leaf_count;
+  return SLT_OK;
+}
+
 /// The signal of a reading, up to the comma or parenthesis behind it.
 static SltStatus read_signal(Reader* r, FormulaParser* outer, Reading* reading) {
   FormulaParser* inner = malloc(sizeof *inner);
@@ -164,7 +182,7 @@ static SltStatus read_signal(Reader* r, FormulaParser* outer, Reading* reading) 
   SltStatus status = formula_read_part(inner, &reading->signal);
   outer->at = inner->at;
   free(inner);
-  return status;
+  return status < 0 ? status : note_leaves(r->measures, reading);
 }
 
 static SltStatus check_number(Reader* r, const Reading* reading) {
@@ -392,6 +410,7 @@ void slt_measures_free(SltMeasures* measures) {
   if (!measures) return;
   for (uint32_t i = 0; i < measures->reading_count; i++) {
     formula_clear(&measures->readings[i].signal);
+    free(measures->readings[i].leaves);
     free(measures->readings[i].automaton);
   }
   for (uint32_t i = 0; i < measures->count; i++) {

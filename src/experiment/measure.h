@@ -28,7 +28,9 @@ typedef enum ReadingKind {
 /// One thing that is read from a run.
 typedef struct Reading {
   ReadingKind kind;
-  Formula signal;     // over the quantities of the measures; empty for states
+  Formula signal;    // over the quantities of the measures; empty for states
+  uint32_t* leaves;  // numbers of the quantities that it reads
+  uint32_t leaf_count;
   double number;      // time, share, or number of the entry
   double from, to;    // times that it is about; the whole run where none are given
   char* automaton;    // of a state...
@@ -42,6 +44,7 @@ struct SltMeasures {
   uint32_t quantity_count;
   Reading* readings;
   uint32_t reading_count;
+  uint32_t leaf_most;  // quantities that one reading reads
   char** names;
   bool* own;          // the name is not the formula itself
   Formula* formulas;  // over the readings
@@ -63,6 +66,7 @@ static inline bool reading_is_of_state(ReadingKind kind) {
 }
 
 #define TRACK_SPELLING 200
+#define TRACK_CYCLE    32  // most records of a cycle: of an impact and what switches with it
 
 /// The sequence of events of a run: after each record a hash of all so far. Times are no part of
 /// it.
@@ -71,6 +75,8 @@ typedef struct Track {
   uint64_t* hash;
   uint64_t* kind;  // of the record itself
   uint32_t count, capacity;
+  uint32_t loose;         // the last ones that are nothing but switches
+  uint64_t states;        // of all automata, but for those at the start
   bool failed;            // out of memory
   bool accumulates;       // infinitely many events...
   double t_accumulation;  // ...before this time, the first such one
@@ -135,6 +141,8 @@ typedef struct Measuring {
   ReadingState* states;           // of the readings
   double *values, *weights;       // of the readings when the run is over; their share in a measure
   double *quantities, *partials;  // of a signal: what it reads, and its derivatives by these
+  double* courses;                // of what a signal reads: CURVE_POINTS values each
+  SltQuantity* wanted;            // ...which is that
   uint32_t reading;               // whose curve is walked
   Track* track;                   // NULL: nobody asks
   Slopes* slopes;                 // NULL: likewise

@@ -74,6 +74,7 @@ typedef struct Optimize {
   double best_at[FIT_PARAMETERS];
   uint64_t runs, evaluations;
   SltStatus failure;  // of the last run that failed
+  SltProblem first;   // ...and what the first one said
 } Optimize;
 
 /// What a constraint says of a point: at most 0 where it holds.
@@ -96,6 +97,9 @@ static void run_at(Optimize* o, const double* u, double* values) {
   if (sim) slt_sim_on_step(sim, is_cancelled, o);
   if (sim) slt_sim_on_round(sim, is_cancelled, o);
   if (status >= 0) status = slt_measures_run(o->measures, sim, o->t_end, values);
+  if (status < 0 && sim && !o->first.message[0]) {
+    problem_set_run(&o->first, sim, status, "no run gave a value of the measure");
+  }
   slt_sim_free(sim);
   o->runs++;
   if (status >= 0) return;
@@ -300,6 +304,10 @@ static SltStatus search_all(Optimize* o, SltOptimum* out, SltProblem* problem) {
   if (result == NLOPT_FORCED_STOP) return SLT_ERR_CANCELLED;
   if (result == NLOPT_OUT_OF_MEMORY) return SLT_ERR_NOMEM;
   if (o->any) return SLT_OK;
+  if (o->first.message[0]) {
+    if (problem) *problem = o->first;
+    return o->failure;
+  }
   return problem_set(problem, o->failure < 0 ? o->failure : SLT_ERR_NOT_FINITE,
                      "`saltus run` tells more; other values to begin with may help",
                      "no run gave a value of the measure");

@@ -14,9 +14,8 @@ double measuring_span(const Measuring* m, const Reading* reading) {
 }
 
 void measuring_read(Measuring* m, const Reading* reading, bool before) {
-  for (uint32_t i = 0; i < reading->signal.count; i++) {
-    uint32_t leaf = 0;
-    if (!formula_reads(&reading->signal, i, &leaf)) continue;
+  for (uint32_t i = 0; i < reading->leaf_count; i++) {
+    uint32_t leaf = reading->leaves[i];
     SltQuantity q = m->measures->quantities[leaf];
     m->quantities[leaf] = before ? slt_sim_get_before(m->sim, q) : slt_sim_get(m->sim, q);
   }
@@ -63,33 +62,73 @@ static void take_point(Measuring* m, double t, SltWhen when) {
 
 // ---- stretches ----------------------------------------------------------------------------------
 
-SltStatus measuring_look(Measuring* m, double t) {
-  return slt_sim_look(m->sim, t < m->until ? t : nextafter(m->until, -HUGE_VAL));
+/// The last time inside the stretch for one that rounding has taken to its end.
+static double inside(const Measuring* m, double t) {
+  return t < m->until ? t : nextafter(m->until, -HUGE_VAL);
 }
 
-static SltStatus look_value(void* user, double t, double* value) {
+SltStatus measuring_look(Measuring* m, double t) {
+  return slt_sim_look(m->sim, inside(m, t));
+}
+
+/// The signal of the present reading at times inside the stretch: a CurveFn.
+static SltStatus look_values(void* user, const double* times, uint32_t count, double* values) {
   Measuring* m = user;
-  SLT_TRY(measuring_look(m, t));
-  *value = measuring_signal(m, &m->measures->readings[m->reading], false);
+  const Reading* reading = &m->measures->readings[m->reading];
+  double t[CURVE_POINTS];
+  for (uint32_t i = 0; i < count; i++)
+    t[i] = inside(m, times[i]);
+  for (uint32_t k = 0; k < reading->leaf_count; k++)
+    m->wanted[k] = m->measures->quantities[reading->leaves[k]];
+  bool plain = reading->signal.count == 1 && reading->leaf_count == 1;
+  double* courses = plain ? values : m->courses;
+  SLT_TRY(slt_sim_course(m->sim, m->wanted, reading->leaf_count, t, count, courses));
+  if (plain) return SLT_OK;
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t k = 0; k < reading->leaf_count; k++)
+      m->quantities[reading->leaves[k]] = courses[k * count + i];
+    values[i] = formula_value(&reading->signal, m->quantities);
+  }
   return SLT_OK;
+}
+
+/// What is read at a time inside the stretch is the value of the reading so far, with its slopes.
+static SltStatus take_slopes(Measuring* m, double t) {
+  if (!m->slopes) return SLT_OK;
+  SLT_TRY(measuring_look(m, t));
+  slopes_take(m, m->reading, SLT_WHEN_NOW);
+  return SLT_OK;
+}
+
+/// A value inside the stretch may be the extremum.
+static SltStatus take_candidate(Measuring* m, double t) {
+  const Reading* reading = &m->measures->readings[m->reading];
+  double value = 0.0;
+  SLT_TRY(look_values(m, &t, 1, &value));
+  bool better = take_extremum(&m->states[m->reading], reading->kind, value);
+  return better ? take_slopes(m, t) : SLT_OK;
+}
+
+// Of what a piece leaves out at a kink or a jump, some four times as much as its last coefficients.
+#define LEFT_OUT 10.0
+
+/// Whether some value of a piece may be beyond the extremum so far.
+static bool may_be_extremum(void* user, const CurvePiece* piece, double tail) {
+  const Measuring* m = user;
+  double spread = curve_spread(piece) + LEFT_OUT * tail;
+  double so_far = m->states[m->reading].value;
+  bool largest = m->measures->readings[m->reading].kind == READING_MAX;
+  bool below = largest ? piece->c[0] + spread <= so_far : piece->c[0] - spread >= so_far;
+  return !below;
 }
 
 /// Extrema inside of a piece; the ends are points of the run.
 static SltStatus take_turns(Measuring* m, const CurvePiece* piece) {
-  const Reading* reading = &m->measures->readings[m->reading];
-  ReadingState* state = &m->states[m->reading];
-  double spread = curve_spread(piece);
-  double bound = piece->c[0] + (reading->kind == READING_MAX ? spread : -spread);
-  bool beyond = reading->kind == READING_MAX ? bound > state->value : bound < state->value;
-  if (!beyond && !isnan(state->value)) return SLT_OK;
   double times[CURVE_POINTS];
+  if (!may_be_extremum(m, piece, 0.0)) return SLT_OK;
   uint32_t count = curve_turns(piece, times);
   for (uint32_t i = 0; i < count; i++) {
-    double value = 0.0;
-    if (!(times[i] > piece->a && times[i] < piece->b)) continue;
-    SLT_TRY(look_value(m, times[i], &value));
-    bool better = take_extremum(state, reading->kind, value);
-    if (better && m->slopes) slopes_take(m, m->reading, SLT_WHEN_NOW);
+    if (times[i] > piece->a && times[i] < piece->b) SLT_TRY(take_candidate(m, times[i]));
   }
   return SLT_OK;
 }
@@ -120,27 +159,19 @@ static SltStatus take_piece(void* user, const CurvePiece* piece) {
   }
 }
 
-/// A value at the first or last time of a reading, which is no point of the run.
-static SltStatus take_end(Measuring* m, double t) {
-  const Reading* reading = &m->measures->readings[m->reading];
-  double value = 0.0;
-  if (reading->kind != READING_MAX && reading->kind != READING_MIN) return SLT_OK;
-  SLT_TRY(look_value(m, t, &value));
-  bool better = take_extremum(&m->states[m->reading], reading->kind, value);
-  if (better && m->slopes) slopes_take(m, m->reading, SLT_WHEN_NOW);
-  return SLT_OK;
-}
-
 /// The part of the motion from a to b that a reading is about.
 static SltStatus take_part(Measuring* m, double a, double b) {
   const Reading* reading = &m->measures->readings[m->reading];
   double from = fmax(a, reading->from);
   double to = fmin(b, reading->to);
   if (from > to) return SLT_OK;
-  if (from > a) SLT_TRY(take_end(m, from));
-  if (to < b) SLT_TRY(take_end(m, to));
+  // ends that are no points of the run
+  bool extremum = reading->kind == READING_MAX || reading->kind == READING_MIN;
+  if (extremum && from > a) SLT_TRY(take_candidate(m, from));
+  if (extremum && to < b) SLT_TRY(take_candidate(m, to));
   bool kinks = !formula_is_smooth(&reading->signal);
-  return curve_walk(from, to, kinks, &m->states[m->reading].scale, look_value, take_piece, m);
+  CurveReader reader = {look_values, take_piece, extremum ? may_be_extremum : NULL};
+  return curve_walk(from, to, kinks, &m->states[m->reading].scale, &reader, m);
 }
 
 /// The motion from a to b, at which nothing has happened yet.
@@ -156,8 +187,8 @@ static SltStatus take_stretch(Measuring* m, double a, double b) {
     m->reading = i;
     if (reading->kind == READING_AT) {
       if (!(reading->number > a && reading->number < b)) continue;
-      SLT_TRY(look_value(m, reading->number, &m->states[i].value));
-      if (m->slopes) slopes_take(m, i, SLT_WHEN_NOW);
+      SLT_TRY(look_values(m, &reading->number, 1, &m->states[i].value));
+      SLT_TRY(take_slopes(m, reading->number));
     } else if (reading_is_along(reading->kind)) {
       SLT_TRY(take_part(m, a, b));
     }
@@ -220,17 +251,58 @@ static void spell(Track* track, const SltEvent* event) {
   }
 }
 
+/// Whether the last records are those before them once more.
+static bool repeats(const Track* track, uint32_t period) {
+  const uint64_t* end = track->kind + track->count - period;
+  return memcmp(end, end - period, period * sizeof *end) == 0;
+}
+
+/// Cycles of events that accumulate count as one.
+static void drop_cycles(Track* track) {
+  uint32_t period = 1;
+  while (2 * period <= track->count && period <= TRACK_CYCLE && !repeats(track, period))
+    period++;
+  if (2 * period > track->count || period > TRACK_CYCLE) return;
+  while (track->count > period &&
+         track->kind[track->count - 1] == track->kind[track->count - 1 - period])
+    track->count--;
+}
+
+static uint64_t state_hash(const char* automaton, const char* state) {
+  return hash_mix(text_hash(automaton), text_hash(state));
+}
+
+/// Which side a motion is on that slides is a matter of rounding, as where a body rests: switches
+/// say nothing while it begins, and where they are when it ends says all.
+static uint64_t forget_sides(Track* track, const SltEvent* event) {
+  bool begins = event->kind == SLT_EVENT_SLIDE_IN;
+  bool ends = event->kind == SLT_EVENT_SLIDE_OUT;
+  while ((begins || ends) && track->loose && track->count &&
+         track->t[track->count - 1] == event->t) {
+    track->count--;
+    track->loose--;
+  }
+  bool moves = event->automaton && event->to;
+  bool switches = moves && strchr(event->automaton, '@') != NULL;
+  track->loose = switches ? track->loose + 1 : 0;
+  if (moves) {
+    track->states += state_hash(event->automaton, event->to);
+    track->states -= state_hash(event->automaton, event->from);
+  }
+  return ends ? track->states : 0;
+}
+
 /// Put a record behind those before. Impacts that accumulate count as one: how many of them come
 /// before the limit point is a matter of rounding.
 static void track_add(Track* track, const SltEvent* event) {
-  uint64_t kind = hash_mix(hash_mix(text_hash(event->automaton), text_hash(event->from)),
+  uint64_t kind = hash_mix(state_hash(event->automaton, event->from),
                            hash_mix(text_hash(event->to), (uint64_t)event->kind + 1));
+  kind = hash_mix(kind, forget_sides(track, event));
   if (track->spelling) spell(track, event);
   if (event->kind == SLT_EVENT_ZENO) {
     if (!track->accumulates) track->t_accumulation = event->t;
     track->accumulates = true;
-    while (track->count > 1 && track->kind[track->count - 1] == track->kind[track->count - 2])
-      track->count--;
+    drop_cycles(track);
   }
   if (track->count == track->capacity) {
     uint32_t capacity = track->capacity ? 2 * track->capacity : 64;
@@ -446,8 +518,10 @@ SltStatus measuring_begin(const SltMeasures* measures, SltSim* sim, double t_end
   if (!isfinite(t_end)) return SLT_ERR_ARGUMENT;
   size_t readings = measures->reading_count;
   size_t quantities = measures->quantity_count;
-  size_t numbers = 2 * (readings + quantities);
-  Measuring* m = calloc(1, sizeof *m + readings * sizeof *m->states + numbers * sizeof *m->values);
+  size_t leaves = measures->leaf_most;
+  size_t numbers = 2 * (readings + quantities) + CURVE_POINTS * leaves;
+  Measuring* m = calloc(1, sizeof *m + readings * sizeof *m->states + numbers * sizeof *m->values +
+                               leaves * sizeof *m->wanted);
   *out = m;
   if (!m) return SLT_ERR_NOMEM;
   m->states = (ReadingState*)(m + 1);
@@ -455,6 +529,8 @@ SltStatus measuring_begin(const SltMeasures* measures, SltSim* sim, double t_end
   m->weights = m->values + readings;
   m->quantities = m->weights + readings;
   m->partials = m->quantities + quantities;
+  m->courses = m->partials + quantities;
+  m->wanted = (SltQuantity*)(m->courses + CURVE_POINTS * leaves);
   m->measures = measures;
   m->sim = sim;
   m->t_end = t_end;

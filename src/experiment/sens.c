@@ -260,12 +260,9 @@ static SltStatus own_value(const Sens* s, uint32_t i, double* out, SltProblem* p
   if (status >= 0) status = set_others(s, sim);
   if (status >= 0) status = slt_sim_start(sim);
   if (status >= 0) *out = slt_sim_get(sim, q);
+  if (status < 0) problem_set_run(problem, sim, status, "the model does not start");
   slt_sim_free(sim);
-  if (status < 0) {
-    return problem_set(problem, status, NULL, "the model does not start: %s",
-                       slt_status_text(status));
-  }
-  return SLT_OK;
+  return status < 0 ? status : SLT_OK;
 }
 
 static SltStatus prepare(Sens* s, const char* const* names, const double* at, SltProblem* problem) {

@@ -44,21 +44,30 @@ static Limit extrapolate(const double* quotients, uint32_t count, int step) {
   return best;
 }
 
-/// The largest distance from which on, towards the parameter, the sequence on a side is that right
-/// beside it; 0: there is none.
+/// The largest distance from which on, towards the parameter, the sequence on a side is that at the
+/// parameter itself, or else that right beside it; 0: there is none. Runs in between that have
+/// another one do not count: where a body comes to rest, roundings decide about the last events.
 static SltStatus settled_distance(Sens* s, int side, uint32_t measure, double* out,
                                   uint64_t* beside) {
-  *out = 0.0;
-  *beside = 0;
+  uint64_t here = sens_signature(s, &s->nominal, 0, measure);
+  uint64_t seen[SENS_SEARCH];
+  double h[SENS_SEARCH];
   for (uint32_t k = SENS_SEARCH; k-- > 0;) {
     Probe* probe = NULL;
-    double h = s->options->reach * s->scale * base_pow(0.25, k);
-    SLT_TRY(sens_probe(s, h, side, &probe));
-    uint64_t here = sens_signature(s, probe, side, measure);
-    if (k == SENS_SEARCH - 1) *beside = here;
-    if (here == 0 || here != *beside) return SLT_OK;
-    *out = h;
+    h[k] = s->options->reach * s->scale * base_pow(0.25, k);
+    SLT_TRY(sens_probe(s, h[k], side, &probe));
+    seen[k] = sens_signature(s, probe, side, measure);
   }
+  uint32_t k = 0;
+  while (k < SENS_SEARCH && (here == 0 || seen[k] != here))
+    k++;
+  if (k == SENS_SEARCH) {
+    here = seen[--k];
+    while (here != 0 && k > 0 && seen[k - 1] == here)
+      k--;
+  }
+  *beside = here;
+  *out = here != 0 ? h[k] : 0.0;
   return SLT_OK;
 }
 

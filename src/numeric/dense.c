@@ -227,6 +227,43 @@ double num_dense_component(const NumStepper* s, uint32_t i, double t) {
   return value + weight[i] * shared_value(s, num_dense_theta(s, t));
 }
 
+#define PORTION 16  // times that are looked at together
+
+/// x0 + theta (r1 + ...) at several times.
+static void course_portion(const NumStepper* s, uint32_t i, const double* t, uint32_t count,
+                           double* restrict x) {
+  const double* r = s->dense + i;
+  const double x0 = s->trial.x0[i];
+  double theta[PORTION] = {0.0};
+  double value[PORTION];
+  for (uint32_t k = 0; k < count; k++) {
+    theta[k] = num_dense_theta(s, t[k]);
+  }
+  for (uint32_t k = 0; k < PORTION; k++) {
+    value[k] = r[s->trial.degree * s->n_max];
+  }
+  for (uint32_t j = s->trial.degree - 1; j > 0; j--) {
+    double rj = r[j * s->n_max];
+    for (uint32_t k = 0; k < PORTION; k++) {
+      value[k] = rj + (j % 2 ? 1.0 - theta[k] : theta[k]) * value[k];
+    }
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    x[k] = theta[k] == 0.0 ? x0 : x0 + theta[k] * value[k];
+  }
+}
+
+void num_dense_course(const NumStepper* s, uint32_t i, const double* t, uint32_t count, double* x) {
+  SLT_ASSERT(s->trial.dense_ready && i < s->trial.n);
+  for (uint32_t k = 0; k < count; k += PORTION) {
+    course_portion(s, i, t + k, count - k < PORTION ? count - k : PORTION, x + k);
+  }
+  const double* weight = s->shared.weight;
+  for (uint32_t k = 0; weight && weight[i] != 0.0 && k < count; k++) {
+    x[k] += weight[i] * shared_value(s, num_dense_theta(s, t[k]));
+  }
+}
+
 double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t) {
   const NumTrial* trial = &s->trial;
   SLT_ASSERT(trial->dense_ready && i < trial->n);

@@ -425,6 +425,8 @@ bool num_pairs_weigh(NumPairs* pairs, const NumStepper* s, bool undisturbed);
 double num_dense_theta(const NumStepper* s, double t);
 void num_dense_eval(const NumStepper* s, double t, double* x);
 double num_dense_component(const NumStepper* s, uint32_t i, double t);
+/// The same at `count` times of the step, its end left out.
+void num_dense_course(const NumStepper* s, uint32_t i, const double* t, uint32_t count, double* x);
 /// d/dt. The method euler has a piecewise linear output: its derivative is f0 everywhere.
 void num_dense_derivative(const NumStepper* s, double t, double* dx);
 double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t);

@@ -140,7 +140,8 @@ class Sens(Experiment):
         self.fails(2, "sens", "ball.lisma", "--params", "k", says="what to measure")
         self.fails(1, "sens", "ball.lisma", "--params", "kk", "-m", "max(y)", says="did you mean k")
         self.write("f.lisma", "const a = -1;\nx' = sqrt(a - time); x(t0) = 0;\n")
-        self.fails(3, "sens", "f.lisma", "--params", "a", "-m", "end(x)", says="does not start")
+        self.fails(3, "sens", "f.lisma", "--params", "a", "-m", "end(x)", says="does not start: at the start the derivative of 'x'")
+        self.fails(3, "optimize", "f.lisma", "--minimize", "end(x)", "--params", "a", says="the measure: at the start the derivative")
 
 
 class Rules(Experiment):

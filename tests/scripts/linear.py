@@ -183,6 +183,8 @@ class Linear(cli_case.CliCase):
         return "m.lisma"
 
     def test_bad_input(self):
+        for command in "steady", "linearize":
+            self.fails(3, command, self.model("x' = 1/x; x(t0) = 0;\n"), says="not a finite number")
         self.fails(3, "steady", self.model("x' = 1; x(t0) = 0;\n"), says="no equilibrium")
         self.fails(1, "linearize", "m.lisma", "--inputs", "u", says="has no `u`")
         self.fails(2, "linearize", "m.lisma", "--response", "1:2:3", says="an output to an input")

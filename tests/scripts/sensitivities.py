@@ -371,6 +371,20 @@ class Threads(Sens):
             self.assertTrue(row["verdict"].startswith("exists"), row)
             self.assertAlmostEqual(float(row["derivative"]), expected, delta=1e-8)
 
+    def test_stops_and_dry_friction(self):
+        # a slider that comes to rest at either stop, again and again: what a wheel of switches does with each of the last
+        # impacts, and on which side of a standstill rounding falls, is no other sequence of events
+        text = ("const m = 2, n = 0.7, k = 40, c = 0.8, F = 12, w = 3.1, e = 0.6, L = 0.35, mu = 0.15;\n"
+                "x' = v; x(t0) = 0;\nv' = (F*sin(w*time) - k*(x - y) - c*(v - u))/m; v(t0) = 0;\n"
+                "y' = u; y(t0) = 0;\nu' = (k*(x - y) + c*(v - u))/n - mu*g*sign(u); u(t0) = 0;\n"
+                "state right [y >= L] && [u > 0] { set u = -e*u; } from init, left, right;\n"
+                "state left [y <= -L] && [u < 0] { set u = -e*u; } from init, left, right;\nexperiment { end = 3; }\n")
+        rows = self.sens(text, "k,e", "end(x)", "integral(y)")
+        for (measure, name), row in rows.items():
+            self.assertEqual(row["verdict"], "exists by differences", row)
+        for name, expected in ("k", -0.0417280694), ("e", -0.480671505):
+            self.assertAlmostEqual(float(rows["end(x)", name]["derivative"]), expected, delta=1e-7*abs(expected))
+
     def test_what_no_order_of_impacts_moves(self):
         # a sleeve that rattles into its mesh: when it does depends on everything, where it comes to rest on nothing
         model = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models", "gear_box.lisma")

@@ -80,8 +80,9 @@ typedef struct Kept {
   double (*value)(double);
 } Kept;
 
-static SltStatus kept_value(void* user, double t, double* value) {
-  *value = ((Kept*)user)->value(t);
+static SltStatus kept_value(void* user, const double* t, uint32_t count, double* values) {
+  for (uint32_t i = 0; i < count; i++)
+    values[i] = ((Kept*)user)->value(t[i]);
   return SLT_OK;
 }
 
@@ -98,7 +99,9 @@ static double wave(double t) {
 TEST(curves_are_exact_to_rounding) {
   Kept kept = {.value = wave};
   double scale = 0.0;
-  CHECK(curve_walk(0.0, 3.0, false, &scale, kept_value, keep, &kept) == SLT_OK, "walk");
+  CHECK(curve_walk(0.0, 3.0, false, &scale, &(CurveReader){kept_value, keep, NULL}, &kept) ==
+            SLT_OK,
+        "walk");
   double integral = 0.0;
   double square = 0.0;
   double below = 0.0;
@@ -273,6 +276,55 @@ TEST(lanes_leave_the_runs_as_they_are) {
     slt_sim_free(lanes[i + 1]);
   }
   slt_model_free(model);
+}
+
+/// States, their derivatives, and what is computed from them.
+static const char motion[] = "const w = 3;\ny' = v; y(t0) = 1;\nv' = -w*w*y; v(t0) = 0;\nz'' = -z "
+                             "+ p; z(t0) = 0; z'(t0) = 1;\n"
+                             "p = abs(y) + v;\n";
+/// The same names, with motion that is brought back onto a constraint.
+static const char held[] =
+    "y' = v - 2*y*p; y(t0) = 0.6; v' = w - 2*v*p; v(t0) = 0; w(t0) = 0; w' = -w - 1;\n"
+    "y^2 + z^2 = 1; z' = v - 2*z*p; z(t0) = 0.8;\n";
+
+static void check_courses(const char* text, const char* method) {
+  static const char* const names[] = {"y", "v", "z'", "p", "z", "y", "time"};
+  enum { NAMES = SLT_COUNT(names), TIMES = 21 };
+  SltModel* model = compile(text);
+  SltSimOptions options = slt_sim_options();
+  options.method = method;
+  SltSim* sim = NULL;
+  SltQuantity q[NAMES];
+  CHECK(slt_sim_create(model, &options, &sim) == SLT_OK, method);
+  for (int k = 0; k < NAMES; k++)
+    CHECK(slt_sim_find(sim, names[k], &q[k]) == SLT_OK, names[k]);
+  CHECK(slt_sim_start(sim) == SLT_OK, "start");
+  for (double at = 0.0; at < 2.0;) {
+    double t[TIMES];
+    double values[NAMES * TIMES];
+    double until = 0.0;
+    CHECK(slt_sim_ahead(sim, &until) == SLT_OK, "ahead");
+    for (int i = 0; i < TIMES; i++)
+      t[i] = at + (until - at) * ((7 * i) % TIMES) / TIMES;
+    CHECK(slt_sim_course(sim, q, NAMES, t, TIMES, values) == SLT_OK, "course");
+    CHECK(slt_sim_course(sim, q, NAMES, &until, 1, values) == SLT_ERR_ARGUMENT, "outside");
+    CHECK(slt_sim_course(sim, q, NAMES, t, TIMES, values) == SLT_OK, "course");
+    for (int i = 0; i < TIMES; i++) {
+      CHECK(slt_sim_look(sim, t[i]) == SLT_OK, "look");
+      for (int k = 0; k < NAMES; k++)
+        CHECK(values[k * TIMES + i] == slt_sim_get(sim, q[k]), names[k]);
+    }
+    CHECK(slt_sim_advance(sim, until, &at) >= SLT_OK, "advance");
+  }
+  slt_sim_free(sim);
+  slt_model_free(model);
+}
+
+TEST(courses_are_what_looks_see) {
+  static const char* const methods[] = {"dp54", "dop853", "rodas", "bs32", "auto"};
+  for (size_t i = 0; i < SLT_COUNT(methods); i++)
+    check_courses(motion, methods[i]);
+  check_courses(held, "auto");
 }
 
 /// Looking into a stretch changes nothing, in whatever order.

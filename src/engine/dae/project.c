@@ -182,7 +182,6 @@ SltStatus eng_check_trial(EngSim* sim) {
 }
 
 SltStatus dae_close_rest(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
   Projection p = projection(sim);
   double distance = constraint_distance(sim, &p, sim->core.t, sim->x);
   if (distance >= 0.0 && distance <= DAE_TINY) return SLT_OK;
@@ -200,8 +199,7 @@ SltStatus dae_close_rest(EngSim* sim) {
     constraint_distance(sim, &p, sim->core.t, p.work);
     return dae_fail_rows(sim, p.scale, p.out, p.c);
   }
-  for (uint32_t i = 0; i < mode->state_count; i++)
-    sim->env[mode->state_env[i]] = sim->x[i];
+  eng_place_states(sim, sim->x);
   return SLT_OK;
 }
 

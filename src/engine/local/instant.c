@@ -455,11 +455,8 @@ void eng_local_refresh(EngSim* sim) {
   struct EngLocal* local = sim->local;
   // values before the event, then those after it; resets are exact
   num_dense_eval(sim->stepper, core->t, sim->x);
-  const ModelMode* mode = core->mode;
   for (int side = 0; side < 2; side++) {
-    for (uint32_t i = 0; i < mode->state_count; i++) {
-      sim->env[mode->state_env[i]] = sim->x[i];
-    }
+    eng_place_states(sim, sim->x);
     for (uint32_t i = 0; i < local->now.change_count; i++) {
       const LocalChange* c = &local->now.changes[i];
       uint32_t state = local->index.state_of_env[c->env];

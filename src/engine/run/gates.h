@@ -100,6 +100,13 @@ static inline void eng_states_at(EngSim* sim, double t) {
   sim->values.epoch++;
 }
 
+/// States into the environment.
+static inline void eng_place_states(EngSim* sim, const double* x) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++)
+    sim->env[mode->state_env[i]] = x[i];
+}
+
 static inline void eng_evaluate_gdot(EngSim* sim, double t) {
   sim->detect.gdot_epoch = 0;
   model_program_run(&sim->core.mode->gdot, eng_context(sim), sim->programs.gdot, t, sim->x,

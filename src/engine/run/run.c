@@ -203,19 +203,16 @@ SltStatus eng_instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
 /// left for (sqrt(h) of a level just below zero): then what follows from the states is as it was
 /// just before.
 static void sample_end(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
   double t = sim->core.t;
   // the search for the event has been here already
   bool there = sim->values.sampled && sim->values.sampled_t == t && !sim->core.full_stale;
   if (!there) eng_sample(sim, t);
   sim->values.sampled = false;
   if (!sim->core.segment.event || sim->detect.crossing_count == 0) return;
-  if (eng_all_finite(sim->values.full, mode->full.output_count)) return;
+  if (eng_all_finite(sim->values.full, sim->core.mode->full.output_count)) return;
   eng_sample(sim, sim->detect.crossings[0].lo);
   num_dense_eval(sim->stepper, t, sim->x);
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->env[mode->state_env[i]] = sim->x[i];
-  }
+  eng_place_states(sim, sim->x);
 }
 
 /// What no state depends on may lose its values without stopping the run: say so once.
@@ -399,6 +396,15 @@ SltStatus eng_look(EngSim* sim, double t) {
   core->t = t;
   eng_sample_states(sim, t);
   return SLT_OK;
+}
+
+bool eng_course(const EngSim* sim, uint32_t state, const double* t, uint32_t count, double* x) {
+  const EngCore* core = &sim->core;
+  bool inside = core->segment.valid;
+  for (uint32_t i = 0; i < count; i++)
+    inside = inside && t[i] >= core->segment.t0 && t[i] < core->segment.t1;
+  if (inside) num_dense_course(sim->stepper, state, t, count, x);
+  return inside;
 }
 
 /// What the caller is told after an instant, or after none; SLT_OK: time goes on.

@@ -112,17 +112,14 @@ static const ModelVar* find_ahead(EngSim* sim, bool* derivative, EngCulprit* cul
   }
   double h = smallest_step(sim);
   for (uint32_t k = 0; k < AHEAD_TRIES && !lost; k++, h *= 4.0) {
-    for (uint32_t i = 0; i < mode->state_count; i++) {
+    for (uint32_t i = 0; i < mode->state_count; i++)
       sim->env[mode->state_env[i]] = now[i] + h * rate[i];
-    }
     eng_bind(sim);
     eng_evaluate_full(sim, sim->core.t + h);
     lost = eng_not_finite(sim, derivative);
   }
   if (lost) *culprit = eng_culprit(sim, sim->core.t + h / 4.0, &lost->span);
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->env[mode->state_env[i]] = now[i];
-  }
+  eng_place_states(sim, now);
   eng_bind(sim);
   eng_evaluate_full(sim, sim->core.t);
   return lost;

@@ -636,27 +636,23 @@ void eng_evaluate_row(EngSim* sim) {
 
 void eng_sample_states(EngSim* sim, double t) {
   sim->core.local.stale = false;
-  const ModelMode* mode = sim->core.mode;
   sim->values.sampled = true;
   sim->values.sampled_t = t;
   sim->core.full_stale = true;
   eng_states_at(sim, t);
-  if (ENG_UNLIKELY(mode->implicit)) {
+  if (ENG_UNLIKELY(sim->core.mode->implicit)) {
     bool changed = false;
     eng_project(sim, t, sim->x, &changed);
     sim->values.epoch++;
   }
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->env[mode->state_env[i]] = sim->x[i];
-  }
+  eng_place_states(sim, sim->x);
 }
 
 void eng_states_at_end(EngSim* sim) {
   const NumStepper* stepper = sim->stepper;
   bool there = sim->values.dense_t == stepper->trial.t && !stepper->shared.weight;
-  for (uint32_t i = 0; there && i < stepper->trial.n; i++) {
+  for (uint32_t i = 0; there && i < stepper->trial.n; i++)
     there = sim->x[i] == stepper->trial.x[i];
-  }
   if (there) return;
   num_dense_eval(stepper, stepper->trial.t, sim->x);
   sim->values.dense_t = stepper->trial.t;
@@ -664,12 +660,9 @@ void eng_states_at_end(EngSim* sim) {
 }
 
 void eng_take_trial_end(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
   num_dense_settle(sim->stepper);
   eng_states_at_end(sim);
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->env[mode->state_env[i]] = sim->x[i];
-  }
+  eng_place_states(sim, sim->x);
   sim->values.sampled = false;
   sim->core.full_stale = true;
   sim->core.local.stale = false;
