@@ -171,8 +171,9 @@ typedef AST_LIST(AstIterator) AstIteratorList;
 
 struct AstExpr {
   AstExprKind kind;
-  uint16_t depth;  // nodes on the longest path down, this one included; at most AST_DEPTH_MAX
-  Span span;       // including parentheses around it
+  uint16_t depth;        // nodes on the longest path down, this one included; at most AST_DEPTH_MAX
+  Span span;             // including parentheses around it
+  const AstExpr* usual;  // of what is given for a parameter, where there are units: its default
   union {
     struct {  // AST_NUMBER
       double number;

@@ -106,6 +106,8 @@ AstExpr* expand_parameter_value(Expander* x, Component* u, uint32_t index) {
   if (!argument) return expand_copy_optional(x, u, parameter->value);
   AstExpr* value = copy_argument(x, u->parent, u, argument->value);
   if (u->instance->sizes.count) rename_indices(x, u, value);
+  if (x->model->has_units && !value->usual)
+    value->usual = expand_copy_optional(x, u, parameter->value);
   return value;
 }
 

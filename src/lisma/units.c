@@ -180,11 +180,20 @@ static Known derivative(Checker* c, Known known, double order) {
   return known;
 }
 
+/// Whether a unit says more than the same one that is known: where its scale begins, or how the
+/// text writes it.
+static bool says_more(const Known* known, const Known* found) {
+  if (!unit_equal(known->unit, found->unit) || isnan(found->unit.offset)) return false;
+  return isnan(known->unit.offset) || (!known->written.length && found->written.length);
+}
+
 /// A unit of a name with derivative marks is found.
 static void learn(Checker* c, const AstName* name, uint32_t order, Known known, Span span) {
   Quantity* q = quantity_of(c, name);
-  if (known.kind != KNOWN_UNIT || q->known.kind == KNOWN_UNIT) return;
-  q->known = derivative(c, known, -(double)order);
+  if (known.kind != KNOWN_UNIT || c->report) return;
+  Known found = derivative(c, known, -(double)order);
+  if (q->known.kind == KNOWN_UNIT && !says_more(&q->known, &found)) return;
+  q->known = found;
   q->span = span;
   c->changed = true;
 }
@@ -193,6 +202,8 @@ static void learn(Checker* c, const AstName* name, uint32_t order, Known known, 
 // expressions
 
 static Known known_of(Checker* c, const AstExpr* e);
+static void expect(Checker* c, const AstExpr* e, Known known);
+static const Known* find_binding(Checker* c, const AstName* name);
 
 /// Where a mistake was met: the call of the function and the part that it stands in.
 static void note_place(Checker* c, Diag* diag) {
@@ -201,6 +212,31 @@ static void note_place(Checker* c, Diag* diag) {
     diag_note(c->diags, diag, c->instance->span, "in the part '%.*s' that is made here",
               STR_ARGS(c->instance->type.head));
   }
+}
+
+/// A name as the text has it, without derivative marks.
+static Str written_name(const Checker* c, const AstExpr* e) {
+  Str name = {c->diags->source->text.data + e->span.begin, e->span.end - e->span.begin};
+  while (name.length && name.data[name.length - 1] == '\'') {
+    name.length--;
+  }
+  return name;
+}
+
+/// Where the unit of a name was found, if no value tells it; of the first such name.
+static bool note_origin(Checker* c, Diag* diag, const AstExpr* e) {
+  if (e->kind == AST_NAME && !find_binding(c, &e->as.name.name)) {
+    const Quantity* q = quantity_of(c, &e->as.name.name);
+    bool here = q->span.begin >= diag->span.begin && q->span.end <= diag->span.end;
+    if (q->known.kind != KNOWN_UNIT || q->known.written.length || here) return false;
+    Str name = written_name(c, e);
+    diag_note(c->diags, diag, q->span, "the unit of '%.*s' is found here", STR_ARGS(name));
+    return true;
+  }
+  for (uint32_t i = 0; ast_child(e, i); i++) {
+    if (note_origin(c, diag, ast_child(e, i))) return true;
+  }
+  return false;
 }
 
 /// `P is in 'W', m is in 'kg'`: the names of an expression whose units are known, each once.
@@ -212,10 +248,7 @@ static void append_units(Checker* c, TextBuffer* out, Map* named, const AstExpr*
     if (known.kind != KNOWN_UNIT || map_get(named, id, 0)) return;
     map_set(named, id, 0, 1);
     Str unit = known_text(c, &known);
-    Str name = {c->diags->source->text.data + e->span.begin, e->span.end - e->span.begin};
-    while (name.length && name.data[name.length - 1] == '\'') {
-      name.length--;
-    }
+    Str name = written_name(c, e);
     if (out->length) text_append_c(out, ", ");
     text_append(out, str_format(c->arena, "%.*s is in '%.*s'", STR_ARGS(name), STR_ARGS(unit)));
     return;
@@ -248,6 +281,7 @@ static Diag* report_sides(Checker* c, Span span, const char* what, Known left, K
     diag_hint(c->diags, diag, "%s%s%.*s", cure, *cure && units.length ? "; " : "",
               STR_ARGS(text_str(&units)));
   }
+  if (!(a && note_origin(c, diag, a)) && b) note_origin(c, diag, b);
   return diag;
 }
 
@@ -258,6 +292,12 @@ static Known meet(Checker* c, Known a, Known b, Span span, const char* what, con
     if (!unit_equal(a.unit, b.unit)) return nothing;
   }
   return a.kind >= b.kind ? a : b;
+}
+
+/// A name beside something that has its unit: compared with it, or chosen in its place. What a
+/// function calls by this name is something else in each call.
+static void expect_name(Checker* c, const AstExpr* e, Known known) {
+  if (e->kind == AST_NAME && !find_binding(c, &e->as.name.name)) expect(c, e, known);
 }
 
 /// a + b or a - b, with regard to scales that do not begin at zero.
@@ -298,6 +338,8 @@ static Known known_of_chain(Checker* c, const AstExpr* e) {
     } else if (level >= AST_LEVEL_ADD) {
       total = add(c, total, next, link->op, span, e);
     } else if (level >= AST_LEVEL_EQUALITY) {
+      expect_name(c, links->data[0].operand, next);
+      expect_name(c, link->operand, total);
       total = meet(c, total, next, span, "the sides", e);
     }
   }
@@ -538,6 +580,9 @@ static Known known_of_call(Checker* c, const AstExpr* e) {
     if (i == 0) first = next;
     if (kept || ratio) total = meet(c, total, next, e->span, "the arguments", e);
   }
+  for (uint32_t i = 0; kept && i < args->count; i++) {
+    expect_name(c, args->data[i], total);
+  }
   if (ratio) return plain;
   return kept || number ? total : known_of_special(c, name, args, first);
 }
@@ -563,17 +608,21 @@ static Known known_of_reduction(Checker* c, const AstExpr* e) {
   return e->as.reduction.product && body.kind == KNOWN_UNIT ? nothing : body;
 }
 
-static Known known_of(Checker* c, const AstExpr* e) {
-  c->work++;
+static Known known_of_choice(Checker* c, const AstExpr* e) {
+  Known yes = known_of(c, e->as.conditional.then_value);
+  Known no = known_of(c, e->as.conditional.else_value);
+  expect_name(c, e->as.conditional.then_value, no);
+  expect_name(c, e->as.conditional.else_value, yes);
+  return meet(c, yes, no, e->span, "the values", e);
+}
+
+static Known known_of_kind(Checker* c, const AstExpr* e) {
   switch (e->kind) {
   case AST_NUMBER: return e->as.unit_span.end ? read_unit(c, e->as.unit, e->as.unit_span) : plain;
   case AST_NAME: return known_of_name(c, e);
   case AST_CALL: return known_of_call(c, e);
   case AST_REDUCTION: return known_of_reduction(c, e);
-  case AST_CONDITIONAL:
-    known_of(c, e->as.conditional.condition);
-    return meet(c, known_of(c, e->as.conditional.then_value),
-                known_of(c, e->as.conditional.else_value), e->span, "the values", e);
+  case AST_CONDITIONAL: known_of(c, e->as.conditional.condition); return known_of_choice(c, e);
   case AST_ATOM: return known_of(c, e->as.atom.condition);
   case AST_UNARY: return known_of(c, e->as.unary.operand);
   case AST_POWER: return known_of_power(c, e->as.power.base, e->as.power.exponent);
@@ -584,17 +633,35 @@ static Known known_of(Checker* c, const AstExpr* e) {
   return plain;
 }
 
+static Known known_of(Checker* c, const AstExpr* e) {
+  c->work++;
+  Known known = known_of_kind(c, e);
+  if (!e->usual || known.kind == KNOWN_UNIT) return known;
+  Known usual = known_of(c, e->usual);
+  return usual.kind == KNOWN_UNIT ? usual : known;
+}
+
 // ---------------------------------------------------------------------------------------------
 // from a value that is known down to names that are not
 
-static void expect(Checker* c, const AstExpr* e, Known known);
+/// Whether a term of a sum can have a unit, wherever their scales begin.
+static bool fits(Known term, Known known) {
+  if (term.kind != KNOWN_UNIT) return true;
+  term.unit.offset = known.unit.offset = 0.0;
+  return unit_equal(term.unit, known.unit);
+}
 
-/// A unit for all terms of a sum; which of them is a point of its scale is not known.
+/// A unit for all terms of a sum; which of them is a point of its scale is not known. A sum that
+/// is wrong already tells nothing.
 static void expect_terms(Checker* c, const AstExpr* e, Known known) {
   if (known.unit.offset != 0.0) known.unit.offset = (double)NAN;
   known.written = (Str){0};
-  for (uint32_t i = 0; i < e->as.chain.links.count; i++) {
-    const AstExpr* term = e->as.chain.links.data[i].operand;
+  const AstLinkList* links = &e->as.chain.links;
+  for (uint32_t i = 0; i < links->count; i++) {
+    if (!fits(known_of(c, links->data[i].operand), known)) return;
+  }
+  for (uint32_t i = 0; i < links->count; i++) {
+    const AstExpr* term = links->data[i].operand;
     if (known_of(c, term).kind == KNOWN_NOTHING) expect(c, term, known);
   }
 }
@@ -649,6 +716,7 @@ static void check_value(Checker* c, const AstName* name, uint32_t order, const A
   Known known = derivative(c, quantity_of(c, name)->known, order);
   if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
     Span found = quantity_of(c, name)->span;
+    learn(c, name, order, given, span);
     Diag* diag = report_sides(c, span, "the sides", known, given, value, NULL);
     if (diag && found.begin != span.begin) {
       diag_note(c->diags, diag, found, "the unit of '%.*s' is found here", STR_ARGS(name->head));
@@ -669,6 +737,7 @@ static void check_equation(Checker* c, const AstStatement* s) {
     quantity_of(c, &lhs->as.name.name)->given = true;
   if (left.kind == KNOWN_UNIT && right.kind == KNOWN_UNIT) {
     report_sides(c, span_join(lhs->span, rhs->span), "the sides", left, right, lhs, rhs);
+    if (lhs->kind == AST_NAME) learn(c, &lhs->as.name.name, lhs->as.name.order, right, rhs->span);
   }
   expect(c, lhs, right);
   expect(c, rhs, left);

@@ -175,6 +175,60 @@ class Units(unittest.TestCase):
             found, _, errors = self.command(text, "check", "MODEL")
             self.assertEqual((found, errors.count("error[E0315]")), (status, status), text + errors)
 
+    def test_any_order_of_statements(self):
+        models = (["T' = P/(m*c);", 'const P = 2 "kW", c = 4.186 "kJ/(kg*K)", m = 1.5 "kg";', 'T(t0) = 20 "degC";',
+                   'd = T - 5 "degC";', 'up = T + 5 "K";', "mean = (T + up)/2;"],
+                  ["E' = P;", 'E(t0) = 0 "J";', "P = U*i;", 'U = 3 "V";', "R*i = U;", 'R = 2 "Ohm";', "Q = E + W;", "W = 1;"],
+                  ["y = max(x, z);", "x = if(time > 1, u, v);", "u = 1;", 'v = 2 "V";', "z = w;", "w = 1;"],
+                  ["part P(k = 2 \"1/s\") { x' = -k*x; x(t0) = 1; }", "P a, b[3](k = i);", 'a.x { unit = "m"; }', "y = b[2].x;",
+                   'y { unit = "kg"; }'])
+        draw = random.Random(7)
+        for statements in models:
+            found = set()
+            for _ in range(6):
+                status, out, errors = self.command("\n".join(statements), "run", "MODEL", "-q", "-o", "-", "--samples", "1",
+                                                   "--until", "1", "--units")
+                self.assertEqual(status, 0, errors)
+                names, units = [line.split(",") for line in out.split("\n")[:2]]
+                found.add(tuple(sorted(zip(names, units))))
+                draw.shuffle(statements)
+            self.assertEqual(len(found), 1, (statements, found))
+
+    def test_parameters_have_the_unit_of_their_default(self):
+        part = 'part P(k = 1 "kg") { y = k; } '
+        _, units = self.last(part + 'P a(k = 3), b[2](k = 3), c[2](k = i*3);', "a.y,b[1].y,c[2].y")
+        self.assertEqual(units[1:], ["kg"] * 3)
+        status, _, errors = self.command(part + 'part Q(m = 1 "g") { P p[2](k = i*m); } Q q;', "check", "MODEL")
+        self.assertEqual((status, errors.count("error[E0315]")), (1, 1), errors)
+        for text in ("P a(k = 3 \"m\");", 'P a[2](k = i*3 "m");', "P a(k = 3); z = a.y + 1 \"m\";", "P a[2](k = i); z = a[2].y + 1 \"m\";"):
+            status, _, errors = self.command(part + text, "check", "MODEL")
+            self.assertEqual((status, errors.count("error[E0315]")), (1, 1), text + errors)
+
+    def test_comparisons_tell_units(self):
+        moving = "x' = 1; x(t0) = 0; "
+        wrong = ('state s [x > 1 "m"] {} from init; state r [x > 2 "s"] {} from s;', "state s [time > x] {} from init; z = x + 1 \"m\";",
+                 'y = max(x, 2 "m"); z = x + 1 "s";', 'y = if(time > 1, x, 2 "m"); z = x + 1 "s";', 'y = clamp(x, 0 "m", 1); state s [x > 1 "s"] {} from init;')
+        for text in wrong:
+            status, _, errors = self.command(moving + text, "check", "MODEL")
+            self.assertEqual((status, errors.count("error[E0315]")), (1, 1), text + errors)
+        # a name inside a function is its argument, not the variable of that name
+        right = ('function f(x) = if(x > 2 "m", 1, 2); y = f(q); q = 1; z = x + 1 "s";', "y = sum(i = 1:3, max(i, 2)); i = 1; z = i + 1 \"s\";")
+        for text in right:
+            status, _, errors = self.command(moving + text, "check", "MODEL")
+            self.assertEqual((status, "E0315" in errors), (0, False), text + errors)
+
+    def test_a_wrong_sum_tells_nothing(self):
+        motor = """part Motor(R = 0.8 "Ohm", L = 6 "mH", k = 1.1 "V*s", J = 0.05 "kg*m^2", n = 12) {
+          L*i' = u - R*i - k*wm;  i(t0) = 0 "A";  wm = n*w;  torque = n*k*i; }
+        Motor head;  head.u = 200 "V";  const Jdrum = 1.8 "kg*m^2";
+        (Jdrum + head.n^2*head.J)*wh' = head.torque;  wh(t0) = 0 "rad/s";  head.w = wh;"""
+        room = """part Room(C = 2 "MJ/K", U = 30 "W/K", T0 = 18 "degC") { C*T' = heat - U*(T - outside);  T(t0) = T0; }
+        Room r[3](C = 2 + i/5, T0 = 16 + i);  for i = 1:3 { r[i].outside = 5 "degC";  r[i].heat = 100 "W"; }
+        state hot [r[2].T > 30 "degC"] {} from init;  mean = sum(i = 1:3, r[i].T)/3;"""
+        for text in (motor, room):
+            status, _, errors = self.command(text, "check", "MODEL")
+            self.assertEqual((status, errors.count("error[E0315]")), (1, 1), text + errors)
+
     def test_asking_for_the_impossible(self):
         for name, word in (("x in s", "which is no s"), ("x in parsec", "is no unit"), ("y in m", "no unit"),
                            ("nothing in m", "has no `nothing in m`")):
