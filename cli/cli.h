@@ -91,11 +91,13 @@ const char* option_first(const OptionParser* parser, int a, int b);
 /// Strict and independent of the locale; messages name the option. False when it was wrong.
 bool option_number(const char* option, const char* text, double* out);
 /// The same, and greater than zero.
+bool option_positive(const char* option, const char* text, double* out);
 /// A time: a number, with a unit if wanted: 10min, 1h, 250ms.
 bool option_time(const char* option, const char* text, double* out);
+/// The same, and greater than zero.
+bool option_span(const char* option, const char* text, double* out);
 /// A number or a formula of numbers: 1/3, 2*(3 + 4).
 bool cli_read_value(const char* text, double* out);
-bool option_positive(const char* option, const char* text, double* out);
 bool option_count(const char* option, const char* text, uint64_t least, uint64_t most,
                   uint64_t* out);
 /// Position of `text` in `words`, or -1 with a message.

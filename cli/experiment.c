@@ -37,11 +37,11 @@ bool trial_option(Trial* trial, TrialOption option, const char* text) {
   SltSimOptions* sim = &trial->sim;
   switch (option) {
   case TRIAL_UNTIL: return option_time("--until", text, &trial->until);
-  case TRIAL_FROM: return option_number("--from", text, &sim->t_start);
+  case TRIAL_FROM: return option_time("--from", text, &sim->t_start);
   case TRIAL_METHOD: sim->method = text; return run_method_known("--method", text);
   case TRIAL_RTOL: return option_positive("--rtol", text, &sim->rtol);
   case TRIAL_ATOL: return read_atol(text, &sim->atol);
-  case TRIAL_HMAX: return option_positive("--hmax", text, &sim->h_max);
+  case TRIAL_HMAX: return option_span("--hmax", text, &sim->h_max);
   case TRIAL_SET: return cli_settings_add(&trial->settings, text);
   case TRIAL_MEASURE: return texts_add(&trial->measures, text);
   case TRIAL_QUIET: trial->quiet = true; return true;

@@ -101,7 +101,7 @@ static int parse(const char* command, int argc, char** argv, FmuJob* job) {
     case OPTION_WORD: good = cli_one_model(command, parser.value, &job->path); break;
     case FMU_UNTIL: good = option_time("--until", parser.value, &job->until); break;
     case FMU_FROM: good = option_time("--from", parser.value, &job->from); break;
-    case FMU_EVERY: good = option_positive("--every", parser.value, &job->every); break;
+    case FMU_EVERY: good = option_span("--every", parser.value, &job->every); break;
     case FMU_RTOL: good = option_positive("--rtol", parser.value, &job->rtol); break;
     case FMU_TIMEOUT: good = option_positive("--timeout", parser.value, &job->seconds); break;
     case FMU_SET: good = cli_settings_add(&job->settings, parser.value); break;

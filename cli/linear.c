@@ -68,7 +68,7 @@ static bool read_response(LinearCommand* c, const char* text) {
 static bool read_option(LinearCommand* c, int option, const char* text) {
   if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
   switch (option) {
-  case LINEAR_AT: return option_number("--at", text, &c->at);
+  case LINEAR_AT: return option_time("--at", text, &c->at);
   case LINEAR_STATE: return texts_add(&c->states, text);
   case LINEAR_INPUTS: return cli_names_parse("--inputs", text, &c->inputs);
   case LINEAR_OUTPUTS: return cli_names_parse("--outputs", text, &c->outputs);

@@ -426,6 +426,13 @@ bool option_time(const char* option, const char* text, double* out) {
   return false;
 }
 
+bool option_span(const char* option, const char* text, double* out) {
+  if (!option_time(option, text, out)) return false;
+  if (*out > 0.0) return true;
+  cli_error("%s must be greater than 0, not %s", option, text);
+  return false;
+}
+
 // ---- settings -----------------------------------------------------------------------------------
 
 bool cli_settings_push(CliSettings* settings, const char* begin, const char* end, double value) {

@@ -232,14 +232,14 @@ static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
   if (steers) out->solver = name;
   switch ((int)option) {
   case RUN_UNTIL: return option_time(name, text, &out->until);
-  case RUN_FROM: return option_number(name, text, &sim->t_start);
+  case RUN_FROM: return option_time(name, text, &sim->t_start);
   case RUN_METHOD: return parse_method(text, sim);
   case RUN_RTOL: return option_positive(name, text, &sim->rtol);
   case RUN_ATOL: return parse_atol(text, sim);
-  case RUN_H0: return option_positive(name, text, &sim->h0);
-  case RUN_HMIN: return option_positive(name, text, &sim->h_min);
-  case RUN_HMAX: return option_positive(name, text, &sim->h_max);
-  case RUN_STEP: return option_positive(name, text, &sim->step);
+  case RUN_H0: return option_span(name, text, &sim->h0);
+  case RUN_HMIN: return option_span(name, text, &sim->h_min);
+  case RUN_HMAX: return option_span(name, text, &sim->h_max);
+  case RUN_STEP: return option_span(name, text, &sim->step);
   case RUN_DETECTION: return parse_detection(text, sim);
   case RUN_EVENT_EPS: return option_positive(name, text, &sim->event_eps);
   case RUN_GAMMA: return parse_gamma(text, sim);
@@ -247,7 +247,7 @@ static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
   case RUN_ZENO: return parse_zeno(text, sim);
   case RUN_NATIVE: return parse_native(text, &out->native);
   case RUN_THREADS: return parse_threads(name, text, sim);
-  case RUN_CYCLIC: return option_positive(name, text, &out->cyclic);
+  case RUN_CYCLIC: return option_span(name, text, &out->cyclic);
   case RUN_REALTIME:
     out->realtime = 1.0;
     return !text || option_positive(name, text, &out->realtime);
@@ -266,7 +266,7 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
     cli_names_clear(&out->includes);
     return cli_names_parse(name, text, &out->includes);
   case RUN_OUT: cli_names_clear(&out->out); return cli_names_parse(name, text, &out->out);
-  case RUN_EVERY: return option_positive(name, text, &out->every);
+  case RUN_EVERY: return option_span(name, text, &out->every);
   case RUN_SAMPLES:
     if (!option_count(name, text, 1, 1000000000, &count)) return false;
     out->samples = (uint32_t)count;

@@ -84,7 +84,7 @@ static bool read_option(SensCommand* c, int option, const char* text) {
   case SENS_OUTPUT: c->output = text; return csv_path_check(text);
   case SENS_PLOT: c->plot = text; return plot_path_check("--plot", text);
   case SENS_OUT: cli_names_clear(&c->out); return cli_names_parse("--out", text, &c->out);
-  case SENS_EVERY: return option_positive("--every", text, &c->every);
+  case SENS_EVERY: return option_span("--every", text, &c->every);
   default: return false;
   }
 }

@@ -143,6 +143,19 @@ static Str without_indices(Arena* arena, Str name) {
   return text_str(&text);
 }
 
+/// `k[2]` is k2.
+static bool is_spelling(Str wanted, Str name) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < wanted.length; i++) {
+    if (at < name.length && wanted.data[i] == name.data[at]) {
+      at++;
+    } else if (wanted.data[i] != '[' && wanted.data[i] != ']') {
+      return false;
+    }
+  }
+  return at == name.length;
+}
+
 SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides, uint32_t count,
                                  const bool* applied, CompileNameFn* name_of, const void* names) {
   SltStatus status = SLT_OK;
@@ -154,15 +167,22 @@ SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides
     uint32_t best = wanted.length < 3 ? wanted.length : 3;  // of x nothing may be changed
     Str nearest = {NULL, 0};
     Str name = {NULL, 0};
+    bool variable = false;
+    bool meant = false;  // a variable, by its own name
     Str shared = without_indices(diags->arena, wanted);
-    for (uint32_t k = 0; name_of(names, k, &name); k++) {
+    for (uint32_t k = 0; !meant && name_of(names, k, &name, &variable); k++) {
+      meant = variable && name.length && is_spelling(wanted, name);
+      if (variable) continue;
       uint32_t distance = name.length ? str_distance(name, wanted, best) : best;
       if (str_equal(name, shared)) distance = 0;
       if (distance >= best) continue;
       best = distance;
       nearest = name;
     }
-    if (nearest.data) {
+    if (meant) {
+      diag_hint(diags, diag, "'%.*s' is a variable: its initial value is set by %.*s(t0)=...",
+                STR_ARGS(name), STR_ARGS(wanted));
+    } else if (nearest.data) {
       diag_hint(diags, diag, "did you mean '%.*s'?", STR_ARGS(nearest));
     } else {
       diag_hint(diags, diag, "constants can be set from outside, and initial values: x(t0)=1");
@@ -172,11 +192,15 @@ SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides
   return status;
 }
 
-static bool param_name(const void* names, uint32_t index, Str* out) {
+static bool settable_name(const void* names, uint32_t index, Str* out, bool* variable) {
   const IrModel* ir = names;
-  if (index >= ir->params.count) return false;
-  const IrParam* param = &ir->params.data[index];
-  *out = param->hidden ? (Str){NULL, 0} : names_get(&ir->names, param->name);
+  uint32_t constants = ir->params.count;
+  *variable = index >= constants;
+  if (*variable && index - constants >= ir->vars.count) return false;
+  const IrVar* var = *variable ? &ir->vars.data[index - constants] : NULL;
+  const IrParam* param = var ? NULL : &ir->params.data[index];
+  bool hidden = var ? var->hidden : param->hidden;
+  *out = hidden ? (Str){NULL, 0} : names_get(&ir->names, var ? var->name : param->name);
   return true;
 }
 
@@ -231,7 +255,7 @@ static SltStatus compile_text(Job* job, Str text) {
     return SLT_ERR_SEMANTIC;
   }
   SLT_TRY(compile_report_unknown(&job->diags, overrides, options.override_count, options.applied,
-                                 param_name, &model->ir));
+                                 settable_name, &model->ir));
   SLT_TRY(model_build_create(&model->allocator, &model->ir, &model->build));
   uint32_t others = given->structure ? CHECKED_MODES : 0;
   model->unchecked_modes = model_build_check(model->build, others, &job->diags);

@@ -35,8 +35,8 @@ typedef SltStatus CompileTextFn(const char* name, const char* text, size_t lengt
 SltStatus compile_from_file(const char* path, const SltCompileOptions* options, CompileTextFn* fn,
                             void* out);
 /// Values given for constants that are not there: a message each, with the nearest name. `name_of`
-/// is false behind the last name; an empty one is not offered.
-typedef bool CompileNameFn(const void* names, uint32_t index, Str* out);
+/// is false behind the last name; an empty one is not offered. `variable`: no constant.
+typedef bool CompileNameFn(const void* names, uint32_t index, Str* out, bool* variable);
 SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides, uint32_t count,
                                  const bool* applied, CompileNameFn* name_of, const void* names);
 /// Messages to the caller's sink.

@@ -32,8 +32,9 @@ typedef struct ReadJob {
   bool folder;
 } ReadJob;
 
-static bool constant_name(const void* names, uint32_t index, Str* out) {
+static bool constant_name(const void* names, uint32_t index, Str* out, bool* variable) {
   const RulesModel* model = names;
+  *variable = false;
   if (index >= model->constants.count) return false;
   *out = model->constants.data[index].name;
   return true;

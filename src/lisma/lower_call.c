@@ -379,7 +379,7 @@ static Value lower_function(Lower* l, const AstExpr* expr, const Function* funct
   bool bad = false;
   unsigned flags = 0;
   for (uint32_t i = 0; i < args->count; i++) {
-    values[i] = lower_value(l, args->data[i]);
+    values[i] = lower_scalar(l, args->data[i]);
     bad = bad || values[i].type == VALUE_BAD;
     flags |= values[i].flags;
   }

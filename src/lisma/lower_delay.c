@@ -37,7 +37,7 @@ static Value begin_value(Lower* l, const AstExpr* expr, TermFrame* frame) {
   uint32_t automaton = l->terms.scope.automaton;
   l->terms.scope = (Scope){.kind = SCOPE_EQUATION, .equation = true, .automaton = automaton};
   *frame = lower_begin(l);
-  return lower_value(l, expr);
+  return lower_scalar(l, expr);
 }
 
 /// A name that nothing declares: a constant that was misspelt rather than a variable.

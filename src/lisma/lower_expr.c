@@ -334,7 +334,7 @@ static void reduce(Lower* l, Reduction* r, uint32_t level) {
     }
     uint32_t around = l->terms.builder.addend;
     l->terms.builder.addend = l->terms.builder.row.count;
-    Value term = lower_value(l, r->expr->as.reduction.body);
+    Value term = lower_scalar(l, r->expr->as.reduction.body);
     l->terms.builder.addend = around;
     IrOp op = r->expr->as.reduction.product ? IR_MUL : IR_ADD;
     r->total = r->started ? combine(l, op, r->total, term, r->expr->span) : term;

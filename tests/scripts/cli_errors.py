@@ -83,7 +83,7 @@ class Usage(cli_case.CliCase):
             self.fails(2, "run", "ball.lisma", f"--until={text}", says="--until")
         self.fails(2, "run", "ball.lisma", "--until", "1,5", says="point")
         for option in ("--rtol", "--h0", "--hmin", "--hmax", "--step", "--every", "--event-eps"):
-            for text in ("0", "-1", "x"):
+            for text in ("0", "-1", "x") if option in ("--rtol", "--event-eps") else ("0", "-1", "x", "0min", "-1h", "3kg"):
                 self.fails(2, "run", "ball.lisma", f"{option}={text}", says=option)
         self.fails(2, "run", "ball.lisma", "--atol", "-1", says="--atol")
         self.fails(2, "run", "ball.lisma", "--gamma", "1", says="--gamma")
@@ -131,6 +131,11 @@ class Usage(cli_case.CliCase):
     def test_unknown_names(self):
         self.fails(1, "run", "ball.lisma", "--set", "kk=1", says=["kk", "did you mean"])
         self.fails(1, "run", "ball.lisma", "--set", "nothing=1", says="nothing")
+        self.fails(1, "run", "ball.lisma", "--set", "y=1", says="its initial value is set by y(t0)=...")
+        self.write("cells.lisma", "for i = 1:3 { k[i]' = 1; k[i](t0) = i; }  part P { x' = 1; x(t0) = 0; }  P p[2];")
+        for name in ("k2", "k[2]", "p[2].x"):
+            self.fails(1, "check", "cells.lisma", "--set", name + "=1", says=f"is set by {name}(t0)=...")
+        os.remove(os.path.join(self.folder, "cells.lisma"))
         self.fails(2, "run", "ball.lisma", "--set", "k", says="NAME=VALUE")
         self.fails(2, "run", "ball.lisma", "--set", "k=fast", says="fast")
         self.fails(1, "run", "ball.lisma", "--out", "bouncs", says=["bouncs", "bounces"])

@@ -85,6 +85,10 @@ class Rows(cli_case.CliCase):
         for t in (1.0, 1.0 + 1 * 0.2, 1.0 + 2 * 0.2, 1.5):
             self.assertEqual(times.count(t), 1)
 
+    def test_times_with_units(self):
+        plain = self.rows("--from", "0.5", "--until", "60", "--every", "2.5", "--hmax", "1.5")
+        self.assertEqual(self.rows("--from", "500ms", "--until", "1min", "--every", "2500 ms", "--hmax", "1.5s"), plain)
+
     def test_the_grid_has_no_influence(self):
         def instants(*arguments):
             _, rows = self.rows(*arguments)

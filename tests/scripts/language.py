@@ -25,6 +25,11 @@ VALUES = {
     "b1 as b[i]": ("x' = 1; x(t0) = 0; b1 = x > 1; b2 = x > 9; y = sum(i = 1:2, if(b[i], 1, 10));", 2, {"y": 11}),
     "copies of b[i]": ("x' = 1; x(t0) = 0; for i = 1:3 { b_[i] = x > i; c_[i] = b_[i]; } n(t0) = 0;"
                        "state s c_2 { set n = n + x; } from init; d = b_1; y = if(d, 3, 4);", 3, {"n": 2, "y": 3}),
+    # ---- conditions as arguments ----
+    "conditions as arguments": (
+        "x' = 1; x(t0) = 0; b = x > 2; a = max(x > 1, 0.5); n = sum(i = 1:5, x > i); s = sqrt(b) + 2*min(b, 0.5);"
+        "late = delay(x > 1, 1, 0); q(t0) = 0; at 2.5 { set q = max(x > 1, x > 7) + sum(i = 1:5, x > i); }", 2.8,
+        {"a": 1, "n": 2, "s": 2, "late": 1, "q": 3}),
     # ---- ISMA 2015 ----
     "bodies in another order": (
         "x' = 0.5; x(t0) = 0; y' = 1; y(t0) = 0; st = 0;"
@@ -421,7 +426,7 @@ class Language(unittest.TestCase):
         self.assertIn("did you mean 'row.k'?", errors)
         status, _, errors = self.run_model("x' = 1; x(t0) = 0; const k = 1;", "--set", "x=3")
         self.assertEqual(status, 1)
-        self.assertIn("initial values: x(t0)=1", errors)
+        self.assertIn("is set by x(t0)=", errors)
 
 
 if __name__ == "__main__":
