@@ -225,14 +225,14 @@ static bool eval_call(Lower* l, const AstExpr* expr, bool structural, double* ou
   }
   if (!lower_has_arity(l, expr, function)) return false;
   double total = 0.0;
-  if (!eval(l, args->data[0], structural, &total)) return false;
+  if (!eval_scalar(l, args->data[0], structural, &total)) return false;
   if (function->arity == 1) {
     *out = ir_apply((IrOp)function->op, total, 0.0, 0.0);
     return true;
   }
   for (uint32_t i = 1; i < args->count; i++) {
     double argument = 0.0;
-    if (!eval(l, args->data[i], structural, &argument)) return false;
+    if (!eval_scalar(l, args->data[i], structural, &argument)) return false;
     total = ir_apply((IrOp)function->op, total, argument, 0.0);
   }
   *out = total;
@@ -244,7 +244,7 @@ static bool eval_reduction(Lower* l, const AstExpr* expr, uint32_t level, bool s
                            double* total) {
   if (level == expr->as.reduction.iterators.count) {
     double term = 0.0;
-    if (!eval(l, expr->as.reduction.body, structural, &term)) return false;
+    if (!eval_scalar(l, expr->as.reduction.body, structural, &term)) return false;
     *total = expr->as.reduction.product ? *total * term : *total + term;
     return true;
   }

@@ -27,9 +27,10 @@ VALUES = {
                        "state s c_2 { set n = n + x; } from init; d = b_1; y = if(d, 3, 4);", 3, {"n": 2, "y": 3}),
     # ---- conditions as arguments ----
     "conditions as arguments": (
-        "x' = 1; x(t0) = 0; b = x > 2; a = max(x > 1, 0.5); n = sum(i = 1:5, x > i); s = sqrt(b) + 2*min(b, 0.5);"
+        "const c = max(3 > 2, 0.5), d = sum(i = 1:4, i > 2);"
+        "x' = 1; x(t0) = 0; b = x > 2; a = max(x > 1, 0.5); k = c + d; n = sum(i = 1:5, x > i); s = sqrt(b) + 2*min(b, 0.5);"
         "late = delay(x > 1, 1, 0); q(t0) = 0; at 2.5 { set q = max(x > 1, x > 7) + sum(i = 1:5, x > i); }", 2.8,
-        {"a": 1, "n": 2, "s": 2, "late": 1, "q": 3}),
+        {"a": 1, "n": 2, "s": 2, "late": 1, "q": 3, "k": 3}),
     # ---- ISMA 2015 ----
     "bodies in another order": (
         "x' = 0.5; x(t0) = 0; y' = 1; y(t0) = 0; st = 0;"
