@@ -16,6 +16,7 @@
 #define SENS_GOOD    1e-9   // relative error with which that ends
 #define SENS_SETTLED 1e-3   // relative error above which nothing has been found
 #define SENS_PILE    1e-4   // distance within which other events mean that events accumulate here
+#define SENS_LIMIT   1e-5   // of a sequence: how near its limit point may lie to where it is told
 #define SENS_AGREE   20.0   // sides may differ by so many times their errors
 #define SENS_NOISE   1e-8   // of values, relative: what tolerances leave
 #define SENS_FLAT    1e-12  // of values, relative: what is no change at all
@@ -162,6 +163,17 @@ static void judge(const Sens* s, const Limit sides[2], const Limit* central,
   out->reason = reason_of(left, right, beside[0] == 0 && beside[1] == 0);
 }
 
+/// Whether a measure reads the run where events accumulate: since a run knows the limit point to
+/// some millionths of the sequence only, the motion is at rest there on both sides of the
+/// parameter.
+static bool reads_at_limit(const Sens* s, const Track* track, double horizon) {
+  double until = fmin(horizon, s->t_end);
+  uint32_t i = track->count;
+  while (i > 0 && track->t[i - 1] > until)
+    i--;
+  return i > 0 && until - track->t[i - 1] <= SENS_LIMIT * (until - track->t[0]);
+}
+
 /// What is the same on both sides wherever one looks near by does not depend on the parameter,
 /// whatever events lead to it: where a bouncing body comes to rest.
 static SltStatus judge_flat(Sens* s, uint32_t measure, SltDerivative* out) {
@@ -203,7 +215,8 @@ SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out) {
   bool same = beside[0] != 0 && beside[0] == beside[1];
   if (same) SLT_TRY(limit_of(s, 2, measure, fmin(distance[0], distance[1]), &central));
   judge(s, sides, &central, beside, measure_size(s, measure), out);
-  if (piles && out->verdict != SLT_DERIVATIVE_EXISTS) SLT_TRY(judge_flat(s, measure, out));
+  bool rests = piles && !reads_at_limit(s, track, horizon);
+  if (rests && out->verdict != SLT_DERIVATIVE_EXISTS) SLT_TRY(judge_flat(s, measure, out));
   if (piles && out->verdict != SLT_DERIVATIVE_EXISTS) {
     out->reason = "accumulation: infinitely many events come together where the measure is taken";
   }

@@ -622,8 +622,18 @@ class Verdicts(Sens):
         return (f"const k = {k!r};\ny' = v; y(t0) = {h!r};\nv' = -9.81; v(t0) = 0;\n"
                 f"state b [y <= 0] && [v < 0] {{ set v = -k*v; }} from init, b;\nexperiment {{ end = {1.2*t!r}; }}\n"), "k", f"at(v, {read!r})"
 
+    def drag(self, rng, special):
+        # a constant drag, turned round at each impact and at each top
+        k, h, c, g = rng.uniform(0.4, 0.85), rng.uniform(0.5, 3), rng.uniform(0.2, 3), 9.81
+        v, r = math.sqrt(2*(g - c)*h), k*math.sqrt((g - c)/(g + c))
+        t = v/(g - c) + k*v*(1/(g + c) + 1/math.sqrt(g*g - c*c))/(1 - r)
+        read = t if special else t*rng.choice((rng.uniform(0.3, 0.8), rng.uniform(1.03, 1.19)))
+        return (f"const k = {k!r}, c = {c!r};\ny' = v; y(t0) = {h!r};\nv' = -{g!r} - c*sign(v); v(t0) = 0;\n"
+                f"state b [y <= 0] && [v < 0] {{ set v = -k*v; }} from init, b;\nexperiment {{ end = {1.2*t!r}; }}\n"
+                ), rng.choice("kc"), f"at(v, {read!r})"
+
     def test_points(self):
-        kinds = (self.grazing, self.ceiling, self.tie, self.accumulation)
+        kinds = (self.grazing, self.ceiling, self.tie, self.accumulation, self.drag)
         for case in range(POINTS):
             for special in (True, False):
                 rng = random.Random(77 + case)
