@@ -83,6 +83,8 @@ def csv_text(data: Any) -> str:
             raise ValueError(f"two columns have the name {twice!r}")
         columns = {str(n): _numbers(f"column {n}", data[n]) for n in data.columns}
         if "time" not in columns:
+            if data.index.name is None and type(data.index).__name__ == "RangeIndex":
+                raise ValueError("the data frame has no column 'time', and its index does no more than number its rows")
             columns = {"time": _numbers("the index", data.index), **columns}
     elif isinstance(data, Mapping):
         columns = {str(n): _numbers(f"column {n}", c) for n, c in data.items()}

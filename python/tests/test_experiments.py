@@ -171,6 +171,8 @@ class Fits(unittest.TestCase):
         ):
             with self.assertRaisesRegex(TypeError, words):
                 m.fit(data, {"k": 1})
+        with self.assertRaisesRegex(ValueError, "no column 'time'"):  # numbers of rows are no times
+            m.fit(pandas.DataFrame({"t": t, "x": x}), {"k": 1})
         self.assertAlmostEqual(m.fit({"time": t, "x": 2 * x}, {"k": 1}, settings={"a": 6})["k"].value, 1.5, places=5)
 
     def test_wrong_arguments(self):
