@@ -597,6 +597,9 @@ static void summarize(const FmuJob* job, const FmuRun* run, const Outcome* out, 
              job->columns[out->end.lost - 1]->name, cli_number_text(out->end.lost_at, t));
   }
   if (out->end.good && fault_at_end(out)) cli_note("%s", fault_at_end(out));
+  if (s->unsaid) {
+    cli_note("an event has changed states without saying so: the run goes on with those before it");
+  }
   if (s->jumps) {
     cli_note("event indicator %u jumps over zero: its events are located by bisection alone, as "
              "exactly as it jumps",
@@ -703,6 +706,10 @@ static uint32_t check_interface(FmuJob* job, bool exchange) {
   if (s->remembers) {
     printf("  values at a point depend on what was looked at before: relations are not frozen "
            "between events\n");
+    findings++;
+  }
+  if (s->unsaid) {
+    printf("  an event changes states and does not say so: importers go on with those before it\n");
     findings++;
   }
   if (s->slopes) {

@@ -89,8 +89,9 @@ static bool initialize(Process* p) {
   if (l->exchange || p->f.events) {
     ForeignStatus status = foreign_event(&p->f, &changed);
     if (status == FOREIGN_FAILED) return false;
+    p->ended = status == FOREIGN_ENDED;  // told by an event at the start
   }
-  n[l->state_count] = l->exchange ? p->f.next_event : start;
+  n[l->state_count] = l->exchange && !p->ended ? p->f.next_event : start;
   if (l->exchange && !foreign_states(&p->f, n)) return false;
   if (!get_outputs(p, n + l->state_count + 1)) return false;
   return !l->exchange || take_domains(p, n + l->state_count + 1 + l->output_count);
@@ -247,6 +248,7 @@ static bool arrive(Process* p) {
   double* n = p->wire->numbers;
   bool ended = false;
   bool changed = false;
+  if (p->ended) n[0] = BLOCK_OVER;
   if (n[0] == BLOCK_OVER) return get_outputs(p, n + 1);  // nothing else may be asked of it
   // values of discrete inputs may be set in event mode alone, where there is one
   bool event = p->f.events;

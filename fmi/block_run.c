@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -571,6 +572,8 @@ static double at_point(Block* b, const double* args, uint32_t kind, uint32_t whi
   if (kind == ITEM_OUTPUT) return b->y[which];
   const Epoch* epoch = epoch_of(b, args[1]);
   if (!epoch) return (double)NAN;
+  // zero is the domain of what is below: it ends the other one as a negative number does
+  if (b->z[which] == 0.0) return epoch->positive[which] ? -DBL_MIN : DBL_MIN;
   return epoch->positive[which] ? b->z[which] : -b->z[which];
 }
 

@@ -13,6 +13,7 @@
 #define MESSAGES_MAX 50    // shown of an FMU
 #define ROUNDS_MAX   1000  // of an event iteration
 #define AT_ONCE      1024  // values of one call
+#define STRAY        1e-6  // of a step: how far from it the time it has ended may be said to be
 #define ALIKE        1e-2  // relative: derivatives, and differences
 #define ROUGH        1e4   // roundings that rates are computed with
 
@@ -202,6 +203,9 @@ static bool count_states(Foreign* f) {
   if (!CALL(f, "GetNumberOfContinuousStates", (void*, size_t*), f->instance, &n)) return false;
   if (!CALL(f, "GetNumberOfEventIndicators", (void*, size_t*), f->instance, &m)) return false;
   if (n > 10000000u || m > 10000000u) return fail(f, "it has too many states or indicators");
+  if (f->d->whole && (n != f->states || m != f->indicators)) {
+    return fail(f, "it has other numbers of states or indicators than its description");
+  }
   f->states = (uint32_t)n;
   f->indicators = (uint32_t)m;
   return true;
@@ -588,6 +592,13 @@ static double within(double last, double t, double h) {
   return last >= t && last <= t + h ? last : t + h;
 }
 
+/// Where a step has ended that did not come to its end. FMUs round that time as they like.
+static bool ends_inside(Foreign* f, double last, double t, double h, double* reached) {
+  *reached = within(last, t, h);
+  if (fabs(last - *reached) <= STRAY * h) return true;
+  return fail(f, "its step from t = %.9g to %.9g has ended at t = %.9g, it says", t, t + h, last);
+}
+
 ForeignStatus foreign_step(Foreign* f, double t, double h, double* reached, bool* event) {
   *event = false;
   *reached = t + h;
@@ -615,7 +626,7 @@ ForeignStatus foreign_step(Foreign* f, double t, double h, double* reached, bool
   Status status = ((Status(*)(void*, double, double, bool, bool*, bool*, bool*, double*))step)(
       f->instance, t, h, !f->returns, event, &end, &early, &last);
   if (!call_status(f, "DoStep", status)) return FOREIGN_FAILED;
-  if (early || end) *reached = within(last, t, h);
+  if ((early || end) && !ends_inside(f, last, t, h, reached)) return FOREIGN_FAILED;
   return end ? FOREIGN_ENDED : FOREIGN_OK;
 }
 

@@ -647,6 +647,11 @@ static uint32_t numbers_of(const FmuDescription* d, uint32_t reference) {
   return item && item->elements ? item->elements : 1;
 }
 
+/// Whether all numbers of a variable are known: it is no array that was left as it is.
+static bool is_whole(const FmuItem* item) {
+  return item && !item->array;
+}
+
 /// The variable that a derivative is of; NULL for none.
 static const FmuItem* integral_of(const FmuDescription* d, const FmuItem* rate) {
   if (!rate || rate->derivative == 0 || rate->derivative - 1 > UINT32_MAX) return NULL;
@@ -659,8 +664,11 @@ static const FmuItem* integral_of(const FmuDescription* d, const FmuItem* rate) 
 /// States by their derivatives, and the number of indicators.
 static bool resolve(Reader* r) {
   FmuDescription* d = r->d;
-  for (uint32_t i = 0; i < r->guards.count; i++)
+  d->whole = true;
+  for (uint32_t i = 0; i < r->guards.count; i++) {
     d->indicators += numbers_of(d, r->guards.list[i]);
+    d->whole &= is_whole(item_of(d, r->guards.list[i]));
+  }
   size_t total = 0;
   for (uint32_t i = 0; i < r->rates.count; i++)
     total += d->version == 2 ? 1 : numbers_of(d, r->rates.list[i]);
@@ -669,6 +677,7 @@ static bool resolve(Reader* r) {
   for (uint32_t i = 0; d->states && i < r->rates.count; i++) {
     uint32_t place = r->rates.list[i];
     const FmuItem* rate = item_meant(d, place);
+    d->whole &= is_whole(rate);
     uint32_t count = d->version == 2 ? 1 : numbers_of(d, place);
     for (uint32_t k = 0; k < count; k++, d->state_count++) {
       d->rates[d->state_count] = rate ? rate + k : NULL;

@@ -50,6 +50,7 @@ typedef struct FmuDescription {
   const FmuItem** rates;   // their derivatives, likewise
   uint32_t output_count;   // outputs in the structure of the model
   uint32_t* outputs;  // ... what they are: indices from 1 in version 2, references in version 3
+  bool whole;         // numbers of states and indicators are those of the description
   bool directional;   // model exchange: directional derivatives can be asked for
   double start, stop, tolerance, step;
   FmuItem* items;

@@ -284,6 +284,20 @@ static bool begin_motion(Solver* s) {
   return take_indicators(s);
 }
 
+/// Beyond what equations that are solved by iteration may leave open.
+static bool differs(double a, double b, double size) {
+  return fabs(a - b) > SAME * size && !(isnan(a) && isnan(b));
+}
+
+/// After an event that is said to have changed no states: importers go on with those they had.
+static bool hears_changes(Solver* s) {
+  if (s->n == 0) return true;
+  if (!foreign_states(s->f, s->at)) return false;
+  for (uint32_t i = 0; i < s->n; i++)
+    s->summary->unsaid |= differs(s->x[i], s->at[i], fabs(s->x[i]));
+  return true;
+}
+
 static ForeignStatus handle_event(Solver* s) {
   bool changed = false;
   if (!row_at(s, s->t)) return FOREIGN_FAILED;
@@ -298,6 +312,7 @@ static ForeignStatus handle_event(Solver* s) {
   ForeignStatus status = foreign_event(s->f, &changed);
   if (status == FOREIGN_FAILED) return status;
   if (status == FOREIGN_OK && changed && !get_states(s)) return FOREIGN_FAILED;
+  if (status == FOREIGN_OK && !changed && !hears_changes(s)) return FOREIGN_FAILED;
   if (!row_at(s, s->t)) return FOREIGN_FAILED;
   return status;
 }
@@ -329,11 +344,6 @@ static bool hash_values(Foreign* f, uint64_t* hash) {
     }
   }
   return true;
-}
-
-/// Beyond what equations that are solved by iteration may leave open.
-static bool differs(double a, double b, double size) {
-  return fabs(a - b) > SAME * size && !(isnan(a) && isnan(b));
 }
 
 /// Relations are frozen between events: at a point rates and indicators are the same whatever was

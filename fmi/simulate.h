@@ -47,6 +47,7 @@ typedef struct FmuSummary {
   // what probing has found
   bool remembers;  // values at a point depend on what was looked at before
   bool early;      // what belongs to a later phase is done
+  bool unsaid;     // states are others after an event that is said to have changed none
   bool slopes;     // directional derivatives are not those of the rates
   bool forgets;    // a state that is put back is not what was kept
 } FmuSummary;

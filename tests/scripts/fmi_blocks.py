@@ -36,7 +36,7 @@ def jumps(rows, name):
 
 def test_events_of_any_scale(folder):
     """Indicators of 1, 1e-10, 1e7 and nothing but a sign are events of the run, recorded as not proved."""
-    for fault in ("", "TINY", "HUGE_ONE", "SIGNS", "UPWARD"):
+    for fault in ("", "TINY", "HUGE_ONE", "SIGNS", "FLAT", "UPWARD"):
         path = make(folder, *filter(None, [fault]))
         ran = run(folder, f'fmu b = "{path}";', "--until", 1.2, "-o", "-", "--rtol", 1e-9, "--events", "e.jsonl")
         check(ran.returncode == 0, fault, ran.stderr)
@@ -87,6 +87,8 @@ def test_time_events_and_wishes(folder):
     ran = run(folder, f'fmu b = "{make(folder, "ENDS")}";', "--until", 3, "-o", "-")
     check(ran.returncode == 0 and "has ended the simulation" in ran.stderr, ran.stderr)
     check(abs(rows_of(ran)[-1]["time"] - EXACT[1]) < 1e-5, rows_of(ran)[-1])
+    ran = run(folder, f'fmu b = "{make(folder, "ENDS_AT_ONCE")}";', "--until", 3, "-o", "-")
+    check(ran.returncode == 0 and "has ended the simulation" in ran.stderr and rows_of(ran)[-1]["time"] == 0, ran.stderr)
     ran = run(folder, f'fmu b = "{make(folder, "STEP_TERMINATES")}";', "--until", 3, "-o", "-")
     check(ran.returncode == 0 and "has ended the simulation" in ran.stderr, ran.stderr)
     check(0.2 < rows_of(ran)[-1]["time"] < 1, rows_of(ran)[-1])

@@ -79,13 +79,15 @@ int fmi2GetDerivatives(void* c, double* d, size_t n) { M* m = c;
   return OK; }
 int fmi2GetEventIndicators(void* c, double* z, size_t n) { M* m = c; double g = m->x[0];
   if (HAS("NAN_INDICATOR") && m->t > 0.2) { z[0] = NAN; return OK; }
-  z[0] = HAS("UPWARD") ? -g : HAS("SIGNS") ? (g > 0 ? 1 : -1) : HAS("TINY") ? 1e-10 * g : HAS("HUGE_ONE") ? 1e7 * g : g;
+  z[0] = HAS("UPWARD") ? -g : HAS("SIGNS") ? (g > 0 ? 1 : -1) : HAS("TINY") ? 1e-10 * g : HAS("HUGE_ONE") ? 1e7 * g : HAS("FLAT") ? fmax(g, 0) : g;
   for (size_t i = 1; i < n; i++) z[i] = i == 1 ? -fabs(m->x[0] - 0.5) : 1e7;  /* touches zero from below: no event */
   return OK; }
 int fmi2NewDiscreteStates(void* c, EI* e) { M* m = c; memset(e, 0, sizeof *e);
   if (HAS("STUCK")) { e->again = m->t > 0.2; return OK; }
   int down = HAS("UPWARD") ? m->x[0] < 0 : m->x[0] <= 0;  /* in the new domain of its indicator */
   if (down && m->x[1] < 0) { m->x[1] *= -0.5; m->x[0] = 0; e->val = 1; m->n++; }
+  if (HAS("SILENT")) { e->val = 0; }
+  if (HAS("ENDS_AT_ONCE")) { e->end = 1; }
   if (HAS("CLOCK")) { m->n++; e->has = 1; e->next = 0.1 * (m->n); }
   if (HAS("DUE_AGAIN")) { e->has = 1; e->next = m->t; }
   if (HAS("NAN_EVENT")) { e->has = 1; e->next = NAN; }
@@ -199,8 +201,9 @@ EXACT = [T1 + 2 * T1 * (1 - 0.5 ** k) for k in range(12)]  # of the bounces: 0.4
 
 
 def test_events_of_any_scale(folder):
-    """Indicators of 1, 1e-10, 1e7, of nothing but a sign, and one whose zero belongs to the old side: the same events."""
-    for fault in ("", "TINY", "HUGE_ONE", "SIGNS", "UPWARD"):
+    """Indicators of 1, 1e-10, 1e7, of nothing but a sign, zero on all of one side, and one whose zero belongs to the old side: the same
+    events."""
+    for fault in ("", "TINY", "HUGE_ONE", "SIGNS", "FLAT", "UPWARD"):
         run = saltus("run", make(folder, *filter(None, [fault])), "--until", 1.2, "-o", "-", "--rtol", 1e-9)
         check(run.returncode == 0, fault, run.stderr)
         times = bounces(rows_of(run))
@@ -270,6 +273,8 @@ def test_an_fmu_that_ends(folder):
     run = saltus("run", make(folder, "ENDS"), "-o", "-")
     check(run.returncode == 0 and "has ended it" in run.stderr, run.stderr)
     check(abs(rows_of(run)[-1]["time"] - EXACT[1]) < 1e-5, rows_of(run)[-1])
+    run = saltus("run", make(folder, "ENDS_AT_ONCE"), "-o", "-")
+    check(run.returncode == 0 and "has ended it" in run.stderr and rows_of(run)[-1]["time"] == 0, run.stderr)
     run = saltus("run", make(folder, "STEP_TERMINATES"), "-o", "-")
     check(run.returncode == 0 and "has ended it" in run.stderr and 0.2 < rows_of(run)[-1]["time"] < 1, run.stderr)
     run = saltus("run", make(folder, "STEP_ENDS", interfaces=CS), "-o", "-", "--every", 0.1)
@@ -349,7 +354,7 @@ def test_check(folder):
     keeps = 'canGetAndSetFMUstate="true" modelIdentifier'
     slopes = 'providesDirectionalDerivative="true" modelIdentifier'
     for fault, interfaces, words in (("SIGNS", ME, "jumps over zero"), ("HUGE_ONE", ME, "order of 1"),
-                                     ("REMEMBERS", ME, "not frozen"),
+                                     ("REMEMBERS", ME, "not frozen"), ("SILENT", ME, "does not say so"),
                                      ("FORGETS", ME.replace("modelIdentifier", keeps), "put back"),
                                      ("PUTS_NOTHING_BACK", ME.replace("modelIdentifier", keeps), "put back"),
                                      ("WRONG_SLOPES", ME.replace("modelIdentifier", slopes), "directional derivatives"),
@@ -462,7 +467,7 @@ int fmi3UpdateDiscreteStates(void* c, bool* again, bool* end, bool* nom, bool* v
   for (int i = 0; i < 2; i++) { int low = m->x[i] <= m->c[i]; m->n += low > m->low[i]; m->low[i] = low; } return 0; }
 int fmi3CompletedIntegratorStep(void* c, bool a, bool* e, bool* t) { *e = *t = 0; ((M*)c)->steps++; return 0; }
 int fmi3DoStep(void* c, double t, double h, bool a, bool* event, bool* end, bool* early, double* last) { M* m = c; double d[2];
-  *event = *end = *early = 0; *last = t + h; rates(m, d); for (int i = 0; i < 2; i++) m->x[i] += h * d[i]; m->t = t + h; return 0; }
+  *event = *end = *early = 0; *last = t + h; if (m->c[0] > 0) { *early = 1; *last = t + m->c[0] * h; } rates(m, d); for (int i = 0; i < 2; i++) m->x[i] += h * d[i]; m->t = t + h; return 0; }
 int fmi3GetFloat64(void* c, const uint32_t* r, size_t n, double* v, size_t nv) { M* m = c;
   for (size_t i = 0; i < n; i++) { const double* from = r[i] == 1 ? m->x : r[i] == 3 ? m->A : r[i] == 4 ? m->u : 0; int k = r[i] == 3 ? 4 : 2;
     double d[2]; if (r[i] == 2) { rates(m, d); from = d; }
@@ -551,6 +556,11 @@ def test_arrays(folder):
     check(abs(half["x[2]"] - at_half) < 1e-9, half, at_half)
     check(all(abs(row["y[1,2]"] - row["x[1]"] * row["x[2]"]) < 1e-6 for row in rows), "outer product")
     check(rows[-1]["A[1,2]"] == -2 and rows[-1]["c[1]"] == 0 and rows[-1]["c[2]"] == -9 and rows[-1]["n"] == 1, rows[-1])
+    other = saltus("run", make3(folder, xml=XML3.replace('fixed" start="2"', 'fixed" start="3"').replace('start="1 2"', 'start="1 2 3"')), "-o", "-")
+    check(other.returncode == 3 and "other numbers of states" in other.stderr, other.stderr)
+    for step in (2, 1000):
+        stray = saltus("run", fmu, "--interface", "cs", "--every", 0.5, "-o", "-", "--out", "x", "--set", f"c[1]={step}")
+        check(stray.returncode == 3 and "has ended at t = " in stray.stderr, stray.stderr)
     euler = saltus("run", fmu, "--interface", "cs", "--every", 0.5, "--until", 1, "-o", "-", "--out", "x")
     check([row["x[2]"] for row in rows_of(euler)] == [2.0, 1.0, 0.5], euler.stdout)
     check(saltus("check", fmu).stdout.count("derivative") == 0, "states of arrays are told")
