@@ -26,6 +26,7 @@
 #define PATIENCE_MS 2000                          // for the end of a process that is told to quit
 #define TICKET      UINT64_C(0x9e3779b97f4a7c15)  // odd and of all bytes: what nobody writes by chance
 #define NEVER       1e300                         // a time event that does not come
+#define HERE_MAX    1000                          // events at one communication point
 #define EPOCHS      8u                            // events whose results are remembered
 
 /// What is known of a column of derivatives.
@@ -414,8 +415,9 @@ static bool begin_with(Block* b, const double* inputs) {
 
 // ---- co-simulation ------------------------------------------------------------------------------
 
-/// Let the FMU go ahead to the next point of the grid, or to its own event before it.
-static bool lead(Block* b, Epoch* epoch, double length) {
+/// Let the FMU go ahead to the next point of the grid, or to its own event before it. `here`: that
+/// event is at the very time.
+static bool lead(Block* b, Epoch* epoch, double length, bool* here) {
   double* n = b->wire->numbers;
   double count = floor((epoch->t - b->t_start) / length + 0.5);
   double target = b->t_start + (count + 1.0) * length;
@@ -424,14 +426,44 @@ static bool lead(Block* b, Epoch* epoch, double length) {
   n[0] = epoch->t;
   n[1] = target - epoch->t;
   if (!ask(b, BLOCK_STEP)) return false;
-  bool stands = !(n[0] > epoch->t) && n[1] == 0.0 && n[2] == 0.0;
-  if (stands) return fail(b, "a step makes no progress");
+  bool stands = !(n[0] > epoch->t) && n[2] == 0.0;
+  *here = stands && n[1] != 0.0;
+  if (stands && !*here) return fail(b, "a step makes no progress");
   bool early = n[0] < target - 1e-9 * length;
   epoch->lead = early ? n[0] : target;
   epoch->lead_event = n[1] != 0.0;
   epoch->lead_ended = n[2] != 0.0;
   epoch->next = epoch->lead;
   return true;
+}
+
+/// Hand inputs over and take outputs, with the event that the FMU has where it has come to.
+static bool arrive(Block* b, Epoch* epoch, const double* inputs, double event) {
+  double* n = b->wire->numbers;
+  n[0] = event;
+  memcpy(n + 1, inputs, b->l->input_count * sizeof *n);
+  if (!ask(b, BLOCK_ARRIVE)) return false;
+  memcpy(epoch->outputs, n + 1, b->l->output_count * sizeof *n);
+  return true;
+}
+
+/// The end of the simulation, at the time of the epoch.
+static bool end_there(Epoch* epoch) {
+  epoch->ended = true;
+  epoch->next = epoch->t;
+  return true;
+}
+
+/// Go ahead from a communication point, with the FMU's own events there.
+static bool leave_point(Block* b, Epoch* epoch, const double* inputs, double length) {
+  bool here = true;
+  for (int k = 0; k < HERE_MAX; k++) {
+    if (!keep(b) || !lead(b, epoch, length, &here)) return false;
+    if (!here) return true;
+    if (!arrive(b, epoch, inputs, 1.0)) return false;
+    if (b->wire->numbers[0] != 0.0) return end_there(epoch);
+  }
+  return fail(b, "its events follow each other without time going on");
 }
 
 /// The state at the last communication point once more, and a step to `t` before its lead.
@@ -462,12 +494,10 @@ static bool communicate(Block* b, const double* args) {
   bool before = t < from->lead;
   if (before && b->keeps && !step_again(b, from, t)) return false;
   bool stays = before && !b->keeps;
-  n[0] = from->lead_ended ? BLOCK_OVER : from->lead_event;
-  memcpy(n + 1, inputs, l->input_count * sizeof *n);
-  if (!ask(b, BLOCK_ARRIVE)) return false;
+  double event = from->lead_ended ? BLOCK_OVER : from->lead_event;
   double lead_to = from->lead;
   Epoch* epoch = new_epoch(b, args[1] + 1.0);
-  memcpy(epoch->outputs, n + 1, l->output_count * sizeof *n);
+  if (!arrive(b, epoch, inputs, event)) return false;
   memcpy(epoch->point, args, b->argument_count * sizeof *args);
   epoch->t = t;
   b->present = epoch->n;
@@ -478,12 +508,7 @@ static bool communicate(Block* b, const double* args) {
     epoch->lead_ended = n[0] == BLOCK_OVER;
     return true;
   }
-  if (n[0] != 0.0) {
-    epoch->ended = true;
-    epoch->next = t;
-    return true;
-  }
-  return keep(b) && lead(b, epoch, length);
+  return n[0] != 0.0 ? end_there(epoch) : leave_point(b, epoch, inputs, length);
 }
 
 // ---- model exchange -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fmi_import import CS, EXACT, ME, MODELS, XML, check, failures, make, make3, rows_of, saltus  # noqa: E402
+from fmi_import import CS, EXACT, ME, MODELS, XML, XML3, check, failures, make, make3, rows_of, saltus  # noqa: E402
 
 EXPORTS = """ball thermostat stick_slip sliding relay bang_bang tank overflow dry_friction table_edge two_relays heated_rooms
     traffic_light contact_ball backspin brake clutch_ideal fragile_pendulum rope servo drive_train boiler vehicle ball_slides
@@ -298,6 +299,22 @@ def test_communication(folder):
     check(ran.returncode == 0, ran.stderr)
     ran = run(folder, f'fmu b = "{make(folder, "STEP_FAILS", interfaces=CS)}" (step = 0.1);', "--until", 1, "-o", "-")
     check(ran.returncode == 3 and "DoStep returned Error" in ran.stderr, ran.stderr)
+
+
+def test_events_at_communication_points(folder):
+    """A step that comes back where it began, for an event there: the event happens, and the step is made."""
+    modes = 'canHandleVariableCommunicationStepSize="true" hasEventMode="true" canReturnEarlyAfterIntermediateUpdate="true"'
+    xml = re.sub(r"<ModelExchange[^>]*/>", "", XML3).replace('canHandleVariableCommunicationStepSize="true"', modes)
+    fmu = make3(folder, xml=xml)
+    for way in (5, 6):
+        alone = saltus("run", fmu, "--set", f"c[2]={way}", "--every", 0.5, "--until", 1, "-o", "-", "--out", "x")
+        block = run(folder, f'fmu b = "{fmu}" (step = 0.5); b.`c[1]` = 0; b.`c[2]` = {way};', "--until", 1, "-o", "-", "--every", 0.5)
+        for ran, name in ((alone, "x[2]"), (block, "b.x[2]")):
+            check(ran.returncode == (0 if way == 5 else 3), way, name, ran.stderr)
+            if way == 6:
+                check("without time going on" in ran.stderr, name, ran.stderr)
+            else:
+                check(rows_of(ran)[-1][name] == 0.5, name, rows_of(ran)[-1])
 
 
 def same(folder, name, direct, ran, bound, prefix=""):

@@ -455,6 +455,7 @@ int fmi3EnterInitializationMode(void* c, bool a, double b, double t, bool d, dou
 int fmi3ExitInitializationMode(void* c) { return 0; }
 int fmi3EnterEventMode(void* c) { return 0; }
 int fmi3EnterContinuousTimeMode(void* c) { return 0; }
+int fmi3EnterStepMode(void* c) { return 0; }
 int fmi3SetTime(void* c, double t) { ((M*)c)->t = t; return 0; }
 int fmi3GetNumberOfContinuousStates(void* c, size_t* n) { *n = 2; return 0; }
 int fmi3GetNumberOfEventIndicators(void* c, size_t* n) { *n = 2; return 0; }
@@ -467,7 +468,10 @@ int fmi3UpdateDiscreteStates(void* c, bool* again, bool* end, bool* nom, bool* v
   for (int i = 0; i < 2; i++) { int low = m->x[i] <= m->c[i]; m->n += low > m->low[i]; m->low[i] = low; } return 0; }
 int fmi3CompletedIntegratorStep(void* c, bool a, bool* e, bool* t) { *e = *t = 0; ((M*)c)->steps++; return 0; }
 int fmi3DoStep(void* c, double t, double h, bool a, bool* event, bool* end, bool* early, double* last) { M* m = c; double d[2];
-  *event = *end = *early = 0; *last = t + h; if (m->c[0] > 0) { *early = 1; *last = t + m->c[0] * h; } rates(m, d); for (int i = 0; i < 2; i++) m->x[i] += h * d[i]; m->t = t + h; return 0; }
+  *event = *end = *early = 0; *last = t + h; if (m->c[0] > 0) { *early = 1; *last = t + m->c[0] * h; }
+  /* 5: an event first, before each step; 6: and again and again */
+  if (m->c[1] == 6 || (m->c[1] == 5 && !m->low[1])) { *event = *early = 1; *last = t; return 0; }
+  m->low[1] = 0; rates(m, d); for (int i = 0; i < 2; i++) m->x[i] += h * d[i]; m->t = t + h; return 0; }
 int fmi3GetFloat64(void* c, const uint32_t* r, size_t n, double* v, size_t nv) { M* m = c;
   for (size_t i = 0; i < n; i++) { const double* from = r[i] == 1 ? m->x : r[i] == 3 ? m->A : r[i] == 4 ? m->u : 0; int k = r[i] == 3 ? 4 : 2;
     double d[2]; if (r[i] == 2) { rates(m, d); from = d; }
