@@ -126,6 +126,14 @@ def test_bad_libraries(folder):
                 check(f"{fault}.lisma:1:9" in ran.stderr and "fmu b =" in ran.stderr, "where it is asked for", ran.stderr)
 
 
+def test_crashes_at_any_time(folder):
+    """A process that ends between two questions: what it has not looked at is no motion."""
+    for _ in range(5):
+        ran = run(folder, f'fmu b = "{make(folder, "CRASH_ASIDE")}";', "--until", 30, "--every", 0.01, "-o", "-")
+        check(ran.returncode in (0, 3) and ("crashed" in ran.stderr) == (ran.returncode == 3), ran.returncode, ran.stderr)
+        check(all(row["b.h"] > -1e-6 for row in rows_of(ran)), "it stays above the floor", rows_of(ran)[-3:])
+
+
 def test_messages(folder):
     no_states = XML.replace("{derivatives}", '<Unknown index="1"/>')
     for text, words in (('fmu b = "nowhere.fmu";', "there is no such file"), ('fmu b = "model.lisma";', "model.lisma"),

@@ -26,6 +26,7 @@ failures = []
 # A ball that falls from 1 and is thrown up again by its half speed; x = (height, speed). It stops bouncing below 0.05.
 LIBRARY = r"""
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,10 +42,12 @@ static volatile const char faults[64] = "@@faults@@";
 static int has(const char* name) {
   char text[64]; for (int i = 0; i < 64; i++) text[i] = faults[i];
   return strstr(text, name) != 0; }
+static void* aside(void* none) { usleep(5000); raise(SIGSEGV); return none; }
 void* fmi2Instantiate(const char* n, int k, const char* guid, const char* r, const CB* c, int v, int l) {
   if (strcmp(guid, "TOKEN")) return 0;
   cb = *c;
   if (HAS("CRASH_EARLY")) { raise(SIGSEGV); }
+  if (HAS("CRASH_ASIDE")) { pthread_t one; pthread_create(&one, 0, aside, 0); }
   M* m = calloc(1, sizeof *m); m->x[0] = 1; return m; }
 void fmi2FreeInstance(void* m) {
   if (HAS("CRASH_AT_END")) { raise(SIGSEGV); }

@@ -452,5 +452,5 @@ SltStatus eng_next_segment(EngSim* sim) {
   double due = fmin(eng_queue_next(sim), eng_dwell_end(sim));
   core->segment.due = core->segment.whole && due <= core->segment.t1;
   core->segment.valid = true;
-  return SLT_OK;
+  return eng_foreign_check(sim);  // a block that has failed tells of no motion
 }
