@@ -256,6 +256,8 @@ typedef struct ModelSource {
 
 /// False after a message.
 bool source_open(ModelSource* source, const char* path);
+/// Says so where tables ask for cyclic execution and get the located one (cyclic.c).
+void cyclic_tell_located(ModelSource* source);
 void source_close(ModelSource* source);
 /// SltPlaceFn over a ModelSource.
 const char* source_elsewhere(void* source);

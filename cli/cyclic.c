@@ -381,13 +381,25 @@ static int write_products(CyclicRun* run, double wall) {
   return exit;
 }
 
-bool cyclic_is_wanted(const RunOptions* options, ModelSource* source) {
-  if (!isnan(options->cyclic)) return true;
+/// Whether the settings of tables ask for cyclic execution.
+static bool is_asked_for(ModelSource* source) {
   if (!source->folder && !path_ends_with(source->name, ".rules.md")) return false;
   SltRules* rules = rules_load(source, NULL, true);
   bool wanted = rules && slt_rules_settings(rules).cyclic;
   slt_rules_free(rules);
   return wanted;
+}
+
+bool cyclic_is_wanted(const RunOptions* options, ModelSource* source) {
+  return !isnan(options->cyclic) || is_asked_for(source);
+}
+
+void cyclic_tell_located(ModelSource* source) {
+  if (is_asked_for(source)) {
+    cli_note(
+        "%s asks for cyclic execution, which `saltus run` alone knows: here its events are located",
+        source->name);
+  }
 }
 
 static int close_outputs(CyclicRun* run, int exit) {

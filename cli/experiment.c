@@ -90,6 +90,7 @@ int trial_open(Trial* trial, const char* command) {
   uint32_t warnings = 0;
   trial->model = model_load(&trial->source, &trial->settings, &warnings);
   if (!trial->model) return CLI_MODEL;
+  cyclic_tell_located(&trial->source);
   trial->experiment = slt_model_experiment(trial->model);
   const char* problem = NULL;
   SltStatus status = slt_sim_options_check(trial->model, &trial->sim, &problem);

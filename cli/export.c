@@ -217,6 +217,7 @@ static int export_model(const ExportArguments* arguments, ModelSource* source) {
              files.outside) {
     exit = CLI_MODEL;
   } else {
+    cyclic_tell_located(source);
     exit = write_fmu(arguments, &files, model, title, arguments->out ? arguments->out : usual);
   }
   slt_model_free(model);

@@ -677,6 +677,10 @@ def test_command(folder):
         run = saltus(*words, cwd=folder, good=False)
         check(run.returncode == code and run.stderr, words, run.returncode, run.stderr)
     check(path.read_text() == JUMPER, "the model is as it was")
+    tables = SOURCE / "models" / "rules"
+    for name, cyclic in (("plant", True), ("room", False)):
+        run = saltus("export", tables / f"{name}.rules.md", "-o", Path(folder, "tables.fmu"))
+        check(("asks for cyclic execution" in run.stderr) == cyclic, name, run.stderr)
 
 
 def main(tests):
