@@ -321,6 +321,23 @@ def test_time_events(folder):
         run(one, 0.0, 3.0, 10.0)
         wanted = [0.3, 0.9, 1.0, 1.7, 2.4]
         check(len(one.events) == 5 and all(near(a, b, 4e-16) for a, b in zip(one.events, wanted)), one.events)
+
+
+class Deaf(Exchange):
+    """An importer that does not know when time events are due, as after a state that was read from a file."""
+
+    def event(self):
+        super().event()
+        self.next = math.inf
+
+
+def test_time_events_that_nobody_stops_at(folder):
+    for version in (2, 3):
+        one = Deaf(export(folder, TIMES, version, "--kind", "me"))
+        one.begin()
+        run(one, 0.0, 3.0, 0.01)
+        check(one.get("n") == 4 and one.get("late") == 1, version, one.get("n"), one.get("late"), one.events)
+        check(all(a - 0.011 < b <= a for a, b in zip(one.events, [0.3, 0.9, 1.0, 1.7, 2.4])), "late by a step", one.events)
         check(one.get("n") == 4.0 and one.get("late") == 1.0 and near(one.get("x"), 3.0, 1e-12), "counted")
         one.free()
 

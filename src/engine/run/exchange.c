@@ -193,8 +193,7 @@ static SltStatus project(EngSim* sim, bool* moved) {
   }
   for (uint32_t i = 0; changed && i < mode->state_count; i++) {
     double* value = &sim->env[mode->state_env[i]];
-    double size = fmax(fabs(*value), fabs(sim->x[i]));
-    *moved |= fabs(*value - sim->x[i]) > sim->options.rtol * size;
+    *moved |= fabs(*value - sim->x[i]) > sim->options.rtol * fmax(fabs(*value), fabs(sim->x[i]));
     *value = sim->x[i];
   }
   if (changed) sim->core.full_stale = true;
@@ -226,7 +225,8 @@ SltStatus eng_exchange_step(EngSim* sim, bool* event) {
   num_stepper_cover(sim->stepper, sim->x);
   eng_atoms_mesh(sim);
   end_step(sim);
-  *event |= is_met(sim);
+  // a time event that nobody has stopped at is late, not lost
+  *event |= is_met(sim) || eng_queue_next(sim) <= core->t;
   return SLT_OK;
 }
 
