@@ -810,14 +810,19 @@ static inline uint32_t model_term_input(const ModelTerm* term, uint32_t k) {
 double model_term_value(const ModelTerm* term, const ModelContext* context, const double* numbers,
                         const double* env, double t, double* regs);
 
-/// How far rounding may have moved a value of the environment.
-typedef double ModelRoundedFn(void* user, uint32_t env);
+/// How far rounding may have moved the time, and values of the environment.
+typedef struct ModelRounding {
+  ModelInterval time;
+  uint32_t begin;  // entries before it are exact
+  double (*of)(void* user, uint32_t env);
+  void* user;
+} ModelRounding;
 /// The same where the values are known up to rounding: on a jump of a comparison or of floor, ceil,
 /// mod, sign within that, both sides are equal, and the value is whole, or 0. `bounds` has room for
 /// Model.scratch_regs intervals (rounded.c).
 double model_term_rounded(const ModelTerm* term, const ModelContext* context, const double* numbers,
-                          const double* env, double t, ModelInterval time, ModelRoundedFn* rounded,
-                          void* user, double* regs, ModelInterval* bounds);
+                          const double* env, double t, const ModelRounding* rounding, double* regs,
+                          ModelInterval* bounds);
 /// How many instructions of a program there are up to the last such operation; 0: it has none.
 uint32_t model_program_steps(const ModelProgram* program);
 /// One instruction other than SOLVE and END, and code to its end.

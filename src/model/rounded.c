@@ -11,6 +11,9 @@
 #include <float.h>
 #include <math.h>
 
+#undef fabs
+#define fabs(a) __builtin_fabs(a)  // exact, and no call
+
 #define FAR_ULPS 2.0  // first-order errors beyond which a comparison is sure
 
 static bool steps(uint32_t op) {
@@ -132,7 +135,7 @@ static bool run_far(const ModelInstr* code, uint32_t count, double* regs, ModelI
 
 /// Values of inputs and constants, and in bounds[].hi by how much each may be off.
 static void begin(const ModelTerm* term, const double* numbers, const double* env,
-                  ModelRoundedFn* rounded, void* user, double* regs, ModelInterval* bounds) {
+                  const ModelRounding* rounding, double* regs, ModelInterval* bounds) {
   const ModelProgram* program = &term->shape->program;
   for (uint32_t i = 0; i < program->const_count; i++) {
     regs[program->const_begin + i] = program->consts[i];
@@ -142,25 +145,26 @@ static void begin(const ModelTerm* term, const double* numbers, const double* en
     uint32_t reg = program->inputs[i].reg;
     uint32_t arg = term->args[program->inputs[i].env];
     regs[reg] = model_arg(arg, numbers, env);
-    bounds[reg].hi = arg & MODEL_ARG_NUMBER ? 0.0 : rounded(user, arg);
+    bool exact = arg < rounding->begin || arg & MODEL_ARG_NUMBER;
+    bounds[reg].hi = exact ? 0.0 : rounding->of(rounding->user, arg);
   }
 }
 
 double model_term_rounded(const ModelTerm* term, const ModelContext* context, const double* numbers,
-                          const double* env, double t, ModelInterval time, ModelRoundedFn* rounded,
-                          void* user, double* regs, ModelInterval* bounds) {
+                          const double* env, double t, const ModelRounding* rounding, double* regs,
+                          ModelInterval* bounds) {
   const ModelProgram* program = &term->shape->program;
   uint32_t first = program->const_begin + program->const_count;  // of those that are computed
-  begin(term, numbers, env, rounded, user, regs, bounds);
+  begin(term, numbers, env, rounding, regs, bounds);
   regs[0] = t;
-  bounds[0].hi = time.hi - t;
+  bounds[0].hi = rounding->time.hi - t;
   if (!run_far(program->code, term->shape->steps, regs, bounds)) {
-    begin(term, numbers, env, rounded, user, regs, bounds);
+    begin(term, numbers, env, rounding, regs, bounds);
     for (uint32_t reg = 0; reg < first; reg++) {
       double off = bounds[reg].hi;
       bounds[reg] = (ModelInterval){regs[reg] - off, regs[reg] + off};
     }
-    bounds[0] = time;
+    bounds[0] = rounding->time;
     run_near(program->code, term->shape->steps, context, regs, bounds);
   }
   model_code_run(program->code + term->shape->steps, context, regs);

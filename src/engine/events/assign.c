@@ -24,21 +24,18 @@ SltStatus events_queue_group(EngSim* sim, EngGroup group) {
   if (group.action_count == 0) return SLT_OK;
   queue->actions += group.action_count;
   SLT_TRY(ENG_MORE(sim, queue->groups, (size_t)queue->count + 1));
-  SLT_TRY(ENG_MORE(sim, queue->values, queue->actions));
   queue->groups[queue->count++] = group;
   return SLT_OK;
 }
 
-/// Part of an automaton in the key of the mode.
-static uint64_t state_key(uint32_t automaton, uint32_t state) {
-  uint64_t key = ((uint64_t)automaton << 32 | state) + 0x9E3779B97F4A7C15u;
-  key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9u;
-  key = (key ^ key >> 27) * 0x94D049BB133111EBu;
-  return key ^ key >> 31;
+/// Part of a state or a value in the key of a configuration.
+static uint64_t key_of(uint32_t place, uint64_t bits) {
+  bits = (bits ^ ((uint64_t)place << 32 | place)) * 0x9E3779B97F4A7C15u;
+  return (bits ^ bits >> 29) * 0xBF58476D1CE4E5B9u;
 }
 
 void events_set_state(EngSim* sim, uint32_t automaton, uint32_t to) {
-  sim->events.mode_key += state_key(automaton, to) - state_key(automaton, sim->state[automaton]);
+  sim->events.mode_key += key_of(~automaton, to) - key_of(~automaton, sim->state[automaton]);
   sim->state[automaton] = to;
   sim->dae.least = MODEL_NONE;  // what a block left open in another position does not matter
   eng_publish_state(sim, automaton, sim->core.t);
@@ -89,21 +86,22 @@ SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iterati
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
   uint32_t from = sim->state[t->automaton];
   sim->instant.transitions[transition].fired_now = true;
-  SLT_TRY(events_note_move(sim, t->automaton));
   if (t->by_lot) (void)model_random_uniform(&sim->core.random);
   uint32_t record = eng_trace_transition(sim, t->automaton, transition, from, t->to, iteration);
-  if (from == t->to) {
+  if (from != t->to || to->written->stops) {
+    SLT_TRY(events_note_move(sim, t->automaton));
+    events_enter_state(sim, t->automaton, t->to);
+  } else {
+    uint32_t entered = sim->model->automata[t->automaton].entry_env;
+    if (entered != MODEL_NONE) sim->env[entered] = sim->core.t;
     sim->instant.transitions[transition].edge_seen = true;
     sim->instant.transitions[transition].taken = true;
-    eng_publish_state(sim, t->automaton, sim->core.t);
-    if (to->written->stops) events_enter_state(sim, t->automaton, t->to);
-  } else {
-    events_enter_state(sim, t->automaton, t->to);
   }
-  EngGroup on_entry = {to->action_begin, to->action_count, t->automaton, record};
-  EngGroup own = {t->action_begin, t->action_count, t->automaton, record};
-  SLT_TRY(events_queue_group(sim, on_entry));
-  return events_queue_group(sim, own);
+  EngGroup group = {to->action_begin, to->action_count, t->automaton, record};
+  SLT_TRY(events_queue_group(sim, group));
+  group.action_begin = t->action_begin;
+  group.action_count = t->action_count;
+  return events_queue_group(sim, group);
 }
 
 void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
@@ -117,8 +115,7 @@ void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
 /// A contact keeps the speed that its impact leaves, an `after` the time it waits: not below 0.
 static SltStatus check_memory(EngSim* sim, const ModelAction* action, double value) {
   const ModelVar* var = &sim->model->vars[action->var];
-  bool fine = isfinite(value) ? value >= 0.0 : !var->delay;
-  if (fine || (!var->memory && !var->delay)) return SLT_OK;
+  if (isfinite(value) ? value >= 0.0 : !var->delay) return SLT_OK;
   double size = 0.0;
   for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
     uint32_t env = model_term_input(&action->value, k);
@@ -142,17 +139,6 @@ static SltStatus check_memory(EngSim* sim, const ModelAction* action, double val
            "it; max(0, ...) keeps a formula from going below");
 }
 
-/// Part of a value in the key of a configuration.
-static uint64_t value_key(uint32_t env, double value) {
-  // a copy by memcpy would be a call: kernels are compiled without builtins
-  union {
-    double value;
-    uint64_t bits;
-  } as = {.value = value};
-  uint64_t bits = (as.bits ^ ((uint64_t)env << 32 | env)) * 0x9E3779B97F4A7C15u;
-  return (bits ^ bits >> 29) * 0xBF58476D1CE4E5B9u;
-}
-
 static void assign(EngSim* sim, const EventsAssigned* given) {
   const ModelAction* action = &sim->model->actions[given->action];
   uint32_t env = action->env;
@@ -163,18 +149,13 @@ static void assign(EngSim* sim, const EventsAssigned* given) {
     return;
   }
   if (sim->env[env] == given->value) return;
-  sim->events.values_key += value_key(env, given->value) - value_key(env, sim->env[env]);
+  // a copy by memcpy would be a call: kernels are compiled without builtins
+  union {
+    double value;
+    uint64_t bits;
+  } now = {given->value}, before = {sim->env[env]};
+  sim->events.values_key += key_of(env, now.bits) - key_of(env, before.bits);
   sim->env[env] = given->value;
-}
-
-/// Whether a group is about the memory of elements alone: a contact whose closing was rejected
-/// still hits, and must know the speed before.
-static bool is_memory(const EngSim* sim, const EngGroup* group) {
-  bool memory = true;
-  for (uint32_t k = 0; k < group->action_count; k++) {
-    memory &= sim->model->vars[sim->model->actions[group->action_begin + k].var].hidden;
-  }
-  return memory;
 }
 
 /// Resets ask for the states before their round.
@@ -197,66 +178,70 @@ static void show_states(EngSim* sim) {
   queue->move_count = 0;
 }
 
-/// The values of the queued groups, from the environment as it is.
-static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
-  Events* events = &sim->events;
-  *count = 0;
-  for (uint32_t i = 0; i < events->queue.count; i++) {
-    const EngGroup* group = &events->queue.groups[i];
+/// The value of a queued action, from the environment as it is.
+static SltStatus evaluate_action(EngSim* sim, uint32_t id, double* value) {
+  const ModelAction* action = &sim->model->actions[id];
+  const ModelVar* var = &sim->model->vars[action->var];
+  const EngObserver* observer = sim->report.observer;
+  ModelRandom random = sim->core.random;
+  *value = events_eval(sim, &action->value);
+  if (ENG_UNLIKELY(var->memory || var->delay)) SLT_TRY(check_memory(sim, action, *value));
+  if (!isfinite(*value) && !var->unbounded) {
+    return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &action->span,
+                    "the new value of '%.*s' is not a finite number", STR_ARGS(var->name));
+  }
+  if (ENG_UNLIKELY(observer)) observer->evaluates(observer->user, id, *value, &random);
+  return SLT_OK;
+}
+
+/// The queued groups become assignments, from `given` on. One about the memory of elements alone
+/// never falls: a contact whose closing was rejected still hits, and must know the speed before.
+static SltStatus evaluate_queued(EngSim* sim, EventsAssigned* given) {
+  const EventsQueue* queue = &sim->events.queue;
+  for (const EngGroup* group = queue->groups; group < queue->groups + queue->count; group++) {
+    bool memory = true;
     for (uint32_t k = 0; k < group->action_count; k++) {
-      const ModelAction* action = &sim->model->actions[group->action_begin + k];
-      ModelRandom random = sim->core.random;
-      double value = events_eval(sim, &action->value);
-      const ModelVar* var = &sim->model->vars[action->var];
-      SLT_TRY(check_memory(sim, action, value));
-      if (!isfinite(value) && !var->unbounded) {
-        return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &action->span,
-                        "the new value of '%.*s' is not a finite number", STR_ARGS(var->name));
-      }
-      if (ENG_UNLIKELY(sim->report.observer)) {
-        sim->report.observer->evaluates(sim->report.observer->user, group->action_begin + k, value,
-                                        &random);
-      }
-      events->queue.values[(*count)++] = value;
+      given[k].action = group->action_begin + k;
+      given[k].record = group->record;
+      SLT_TRY(evaluate_action(sim, given[k].action, &given[k].value));
+      memory &= sim->model->vars[sim->model->actions[given[k].action].var].hidden;
     }
+    for (uint32_t k = 0; k < group->action_count; k++) {
+      given[k].automaton = memory ? MODEL_NONE : group->automaton;
+    }
+    given += group->action_count;
   }
   return SLT_OK;
 }
 
 SltStatus events_assign(EngSim* sim) {
   Events* events = &sim->events;
-  uint32_t n = 0;
-  if (events->queue.count == 0) {
-    events->queue.move_count = 0;
+  EventsQueue* queue = &events->queue;
+  if (queue->count == 0) {
+    queue->move_count = 0;
     return SLT_OK;
   }
   eng_active_complete(sim);
+  size_t count = events->assigned_count + queue->actions;
+  SLT_TRY(ENG_MORE(sim, events->assigned, count));
   show_states_before(sim);
-  SltStatus status = evaluate_queued(sim, &n);
+  SltStatus status = evaluate_queued(sim, events->assigned + events->assigned_count);
   show_states(sim);
   SLT_TRY(status);
   if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->assigns(sim->report.observer->user);
-  SLT_TRY(ENG_MORE(sim, events->assigned, (size_t)events->assigned_count + n));
-  n = 0;
-  for (uint32_t i = 0; i < events->queue.count; i++) {
-    const EngGroup* group = &events->queue.groups[i];
-    bool memory = is_memory(sim, group);
-    for (uint32_t k = 0; k < group->action_count; k++) {
-      const ModelAction* action = &sim->model->actions[group->action_begin + k];
-      EventsAssigned* given = &events->assigned[events->assigned_count++];
-      *given = (EventsAssigned){group->action_begin + k, memory ? MODEL_NONE : group->automaton,
-                                group->record, events->queue.values[n++]};
-      double before = sim->env[action->env];
-      assign(sim, given);
-      if (action->guess || before == given->value) continue;
-      // a flag of the equations is part of the mode
-      bool flag = sim->sliding.is_flag[action->env] && eng_is_mode_flag(sim, action->env);
-      if (!flag) sim->core.changes++;
-      eng_trace_change(sim, group->record, action, before, given->value);
-    }
+  for (; events->assigned_count < count; events->assigned_count++) {
+    const EventsAssigned* given = &events->assigned[events->assigned_count];
+    const ModelAction* action = &sim->model->actions[given->action];
+    double before = sim->env[action->env];
+    assign(sim, given);
+    if (action->guess || before == given->value) continue;
+    // a flag of the equations is part of the mode
+    bool flag = sim->sliding.is_flag[action->env] && eng_is_mode_flag(sim, action->env);
+    if (!flag) sim->core.changes++;
+    eng_trace_change(sim, given->record, action, before, given->value);
   }
-  events->queue.count = 0;
-  events->queue.actions = 0;
+  queue->count = 0;
+  queue->actions = 0;
   return SLT_OK;
 }
 

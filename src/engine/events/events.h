@@ -66,7 +66,6 @@ typedef struct EventsQueue {
   EngGroup* groups;
   uint32_t count;
   size_t actions;     // in all groups
-  double* values;     // of the actions, before they are assigned
   EventsMove* moves;  // of the transitions that assign them
   uint32_t move_count;
 } EventsQueue;

@@ -50,7 +50,7 @@ double events_eval(EngSim* sim, const ModelTerm* term) {
   if (!term->shape->steps || ENG_GROW(sim, r->bounds, regs) < 0) {
     return eng_eval(sim, term);
   }
+  ModelRounding rounding = {eng_rounded_time(sim), sim->values.var_begin, rounding_of, sim};
   return model_term_rounded(term, eng_context(sim), sim->model->numbers, sim->env, sim->core.t,
-                            eng_rounded_time(sim), rounding_of, sim, sim->values.scratch,
-                            r->bounds);
+                            &rounding, sim->values.scratch, r->bounds);
 }
