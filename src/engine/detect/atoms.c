@@ -180,7 +180,9 @@ void eng_atoms_init(EngSim* sim) {
 
 static inline void set_truth(EngSim* sim, EngAtom* atom, bool truth) {
   atom->truth = truth;
-  sim->env[atom->env] = eng_atom_shows(atom);
+  double shows = eng_atom_shows(atom);
+  sim->events.looked &= sim->env[atom->env] == shows;
+  sim->env[atom->env] = shows;
 }
 
 static void mark_guard(const ModelGuard* guard, uint8_t* relevant) {

@@ -16,6 +16,7 @@ static bool guard_has_new_edge(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
     bool reached = atom->located && atom->located_truth;
+    if (!reached) sim->events.looked = false;  // what has turned is known in an instant alone
     if (!reached && !eng_atom_was_turned(sim, guard->atoms[i])) continue;
     if (eng_guard_depends_on(sim, guard, guard->atoms[i])) return true;
   }
@@ -107,18 +108,64 @@ uint32_t events_broken_invariant(EngSim* sim) {
   return MODEL_NONE;
 }
 
+bool events_any_enabled(EngSim* sim, bool (*counts)(EngSim* sim, uint32_t transition)) {
+  EngList automata = eng_instant_automata(sim);
+  for (uint32_t n = 0; n < automata.count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH || eng_is_barred(sim, a)) continue;
+    uint32_t next = eng_automaton_active(sim, a) ? eng_first_enabled(sim, a) : MODEL_NONE;
+    if (next != MODEL_NONE && (!counts || counts(sim, next))) return true;
+  }
+  return false;
+}
+
+/// Where a contact hits, what sticks is asked after the impact: a body cannot be stopped and thrown
+/// back at once.
+static void let_frictions_wait(EngSim* sim) {
+  Events* events = &sim->events;
+  bool hits = false;
+  for (uint32_t i = 0; i < events->enabled_count; i++) {
+    uint32_t transition = events->enabled[i].transition;
+    hits |= transition != MODEL_NONE && eng_is_declared_impact(sim, transition);
+  }
+  for (uint32_t i = 0; hits && i < events->enabled_count; i++) {
+    if (!sim->model->automata[events->enabled[i].automaton].yields) continue;
+    events->enabled[i].transition = MODEL_NONE;
+  }
+}
+
+void events_gather(EngSim* sim, EngList automata) {
+  Events* events = &sim->events;
+  events->fired_count = 0;
+  for (uint32_t n = 0; n < automata.count; n++) {
+    uint32_t a = events_nth_in_text(sim, automata, n);
+    bool idle = eng_is_barred(sim, a) || !eng_automaton_active(sim, a);
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
+      if (idle || !eng_switch_flips(sim, a)) continue;
+      events->fired_switch[events->fired_count] = true;
+      events->fired[events->fired_count++] = a;
+    } else {
+      events_enabled_put(sim, a, idle ? MODEL_NONE : eng_first_enabled(sim, a));
+    }
+  }
+  if (sim->instant.has_instead) let_frictions_wait(sim);
+}
+
 bool eng_anything_enabled(EngSim* sim) {
+  Events* events = &sim->events;
   // what is slid along stays where it is
   EngList automata = ENG_UNLIKELY(eng_slides_locally(sim))
                          ? eng_active_automata_slow(sim)
                          : (EngList){NULL, sim->model->automaton_count};
-  for (uint32_t n = 0; n < automata.count; n++) {
-    uint32_t a = eng_nth(automata, n);
-    if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
-    bool is_switch = sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH;
-    if (is_switch ? eng_switch_flips(sim, a) : eng_first_enabled(sim, a) != MODEL_NONE) return true;
-  }
-  return events_broken_invariant(sim) != MODEL_NONE;
+  events_enabled_clear(sim);
+  events->looked = true;
+  events_gather(sim, automata);
+  // the flow around surfaces, and what is due to an accumulation, are asked for in the instant
+  bool any = events->fired_count + events->enabled_count > 0;
+  events->looked &= any && !sim->detect.has_separating && !sim->instant.has_instead &&
+                    !sim->core.dwell.any && !sim->core.contact.active && !sim->local &&
+                    !sim->detect.has_pre && !sim->history.delays;
+  return any || events_broken_invariant(sim) != MODEL_NONE;
 }
 
 void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch) {

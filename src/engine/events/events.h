@@ -93,6 +93,7 @@ typedef struct Events {
   uint32_t* fired;     // transitions or switches, then those that follow from their states
   bool* fired_switch;  // which of them are switches
   uint32_t fired_count;
+  bool looked;        // it has been gathered, and no truth has changed since
   uint32_t* entered;  // automata that have changed their state since guards were last asked
   uint32_t entered_count;
   bool* is_entered;
@@ -191,7 +192,8 @@ SltStatus events_create(EngSim* sim);
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
 /// Nothing has happened in the present instant.
 void events_begin(EngSim* sim);
-/// Whether anything would fire with the truths in place.
+/// Whether anything would fire with the truths in place: what it is, is kept for an instant that
+/// finds the same truths (events.looked).
 bool eng_anything_enabled(EngSim* sim);
 
 // queue.c: time events
@@ -213,6 +215,10 @@ void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch);
 void eng_edges_visit(EngSim* sim, bool latch);
 /// The automaton whose state breaks its invariant; MODEL_NONE for none.
 uint32_t events_broken_invariant(EngSim* sim);
+/// Whether a transition is enabled, of those that count (NULL: all).
+bool events_any_enabled(EngSim* sim, bool (*counts)(EngSim* sim, uint32_t transition));
+/// What automata can do with the truths in place: switches into events.fired, others into the list.
+void events_gather(EngSim* sim, EngList automata);
 /// Empty the list of what may fire.
 void events_enabled_clear(EngSim* sim);
 /// What an automaton can do now, into the list; MODEL_NONE: nothing.

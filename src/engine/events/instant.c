@@ -130,6 +130,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     (initial || sim->history.arrived ? eng_atoms_update : eng_atoms_judge)(sim);
   }
   events_begin(sim);
+  sim->events.looked &= kind == ENG_INSTANT_EVENT && !sim->events.due_count;
   sim->dae.decides = false;
   SLT_TRY(eng_run_due(sim, false, &iteration, any));
   SLT_TRY(events_run_to_rest(sim, &iteration, any));

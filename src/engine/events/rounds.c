@@ -10,41 +10,6 @@
 
 // ---- rounds -------------------------------------------------------------------------------------
 
-/// Where a contact hits, what sticks is asked after the impact: a body cannot be stopped and thrown
-/// back at once.
-static void let_frictions_wait(EngSim* sim) {
-  Events* events = &sim->events;
-  bool hits = false;
-  for (uint32_t i = 0; i < events->enabled_count; i++) {
-    uint32_t transition = events->enabled[i].transition;
-    hits |= transition != MODEL_NONE && eng_is_declared_impact(sim, transition);
-  }
-  for (uint32_t i = 0; hits && i < events->enabled_count; i++) {
-    if (!sim->model->automata[events->enabled[i].automaton].yields) continue;
-    events->enabled[i].transition = MODEL_NONE;
-  }
-}
-
-/// What the automata can do with the committed values: switches into events.fired, transitions into
-/// the list.
-static void gather_enabled(EngSim* sim) {
-  Events* events = &sim->events;
-  events->fired_count = 0;
-  EngList automata = eng_instant_automata(sim);
-  for (uint32_t n = 0; n < automata.count; n++) {
-    uint32_t a = events_nth_in_text(sim, automata, n);
-    bool idle = eng_is_barred(sim, a) || !eng_automaton_active(sim, a);
-    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
-      if (idle || !eng_switch_flips(sim, a)) continue;
-      events->fired_switch[events->fired_count] = true;
-      events->fired[events->fired_count++] = a;
-    } else {
-      events_enabled_put(sim, a, idle ? MODEL_NONE : eng_first_enabled(sim, a));
-    }
-  }
-  if (sim->instant.has_instead) let_frictions_wait(sim);
-}
-
 /// One round on committed values; `fired` false when nothing is enabled.
 static SltStatus run_round(EngSim* sim, uint64_t mode_key, uint32_t* iteration, bool* fired) {
   Events* events = &sim->events;
@@ -53,12 +18,12 @@ static SltStatus run_round(EngSim* sim, uint64_t mode_key, uint32_t* iteration, 
   events_begin_round(sim);
   if (events->quiet) return SLT_OK;
   uint32_t first_record = eng_trace_count(sim);
-  gather_enabled(sim);
+  if (!events->looked) events_gather(sim, eng_instant_automata(sim));
+  events->looked = false;
   uint32_t switches = events->fired_count;
   uint32_t chosen = events_enabled_choose(sim, sim->model->automaton_count);
-  for (uint32_t i = 0; i < chosen; i++) {
-    events->fired_switch[events->fired_count++] = false;
-  }
+  memset(events->fired_switch + switches, false, chosen);
+  events->fired_count += chosen;
   if (events->one_by_one && events->fired_count > 1) events->fired_count = 1;
   if (events->fired_count == 0) return SLT_OK;
   *fired = true;
@@ -111,7 +76,7 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
   base_keys_reset(&events->path);
   SLT_TRY(events_comes_back(sim, &back));
   if (ENG_UNLIKELY(sim->local)) SLT_TRY(eng_local_rounds_slow(sim, iteration, any, undecided));
-  events_enabled_clear(sim);
+  if (!events->looked) events_enabled_clear(sim);
   if (*undecided) return SLT_OK;
   uint64_t key = sim->events.mode_key;
   for (;;) {
@@ -168,16 +133,8 @@ static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
 /// Whether something fires at the surface that was reached and takes no part in the motion: a
 /// counter counts before it is asked how the flow goes on.
 static bool observer_is_enabled(EngSim* sim) {
-  if (!sim->detect.has_separating || !sim->events.has_observers || sim->detect.crossing_count == 0)
-    return false;
-  EngList automata = eng_instant_automata(sim);
-  for (uint32_t n = 0; n < automata.count; n++) {
-    uint32_t a = eng_nth(automata, n);
-    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH || eng_is_barred(sim, a)) continue;
-    uint32_t transition = eng_first_enabled(sim, a);
-    if (transition != MODEL_NONE && eng_only_observes(sim, transition)) return true;
-  }
-  return false;
+  return sim->detect.has_separating && sim->events.has_observers &&
+         sim->detect.crossing_count > 0 && events_any_enabled(sim, eng_only_observes);
 }
 
 SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {

@@ -229,22 +229,12 @@ static bool reads_impulse(EngSim* sim, const ModelGuard* guard) {
   return false;
 }
 
-static bool others_enabled(EngSim* sim) {
-  EngList automata = eng_instant_automata(sim);
-  for (uint32_t n = 0; n < automata.count; n++) {
-    uint32_t a = eng_nth(automata, n);
-    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH || eng_is_barred(sim, a)) continue;
-    if (eng_automaton_active(sim, a) && eng_first_enabled(sim, a) != MODEL_NONE) return true;
-  }
-  return false;
-}
-
 /// Switches, then pieces, and only then guards are asked: for values that are what they say. What a
 /// guard is while they still move is no edge of it. `quiet`: nothing is enabled at all.
 static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
   *fired = flip_switches(sim, iteration, true);
   if (*fired == 0) SLT_TRY(move_pieces(sim, iteration, fired));
-  *quiet = *fired == 0 && !others_enabled(sim);
+  *quiet = *fired == 0 && !events_any_enabled(sim, NULL);
   return events_assign(sim);
 }
 

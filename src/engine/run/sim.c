@@ -583,6 +583,7 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, si
   sim->active.followed_stale = true;
   sim->active.automata_stale = true;
   sim->detect.g_epoch = 0;
+  sim->events.looked = false;
   // registers are not saved: those of the mode are bound anew from the restored environment
   SLT_TRY(eng_rebind_mode(sim));
   uint32_t chords = sim->core.step.chords;
