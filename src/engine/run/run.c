@@ -60,6 +60,7 @@ static void restart_integration(EngSim* sim) {
   sim->core.step.idle = 0.0;
   sim->core.step.attraction = 0.0;
   num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
+  eng_choose_stages(sim);
   sim->core.segment.trial_pending = false;
   // A crossing is located up to rounding, so the point may lie just before the region in which
   // the equations that were entered have values; the motion was on its way there.

@@ -9,8 +9,7 @@
 #define LIST_FIRST 16  // elements that a list has room for at first
 
 double eng_eval(EngSim* sim, const ModelTerm* term) {
-  const ModelContext* context = eng_context(sim);
-  return model_term_value(term, context, sim->model->numbers, sim->env, sim->core.t,
+  return model_term_value(term, eng_context(sim), sim->model->numbers, sim->env, sim->core.t,
                           sim->values.scratch);
 }
 
@@ -716,9 +715,8 @@ void eng_evaluate_followed_slow(EngSim* sim, double t, bool with_slope) {
 
 bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
   const ModelMode* mode = sim->core.mode;
-  const ModelContext* context = eng_context(sim);
   sim->detect.g_epoch = 0;
-  model_program_run(&mode->g_flow, context, sim->programs.g_flow, t, x, sim->detect.g);
+  model_program_run(&mode->g_flow, eng_context(sim), sim->programs.g_flow, t, x, sim->detect.g);
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     uint32_t i = sim->active.indicators[place];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
@@ -779,6 +777,8 @@ bool eng_is_plain(const EngSim* sim) {
 
 void eng_choose_stages(EngSim* sim) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
+  // what else decides about rates stays as it is for the trial
+  sim->stepper->rhs = eng_is_plain(sim) ? eng_free_flow : eng_rhs;
   bool ready = eng_is_plain(sim) && !sim->core.step.chords && rhs->native &&
                atomic_load_explicit(&rhs->native->stages, memory_order_relaxed) != NULL;
   bool many = sim->values.flow_context.team && sim->core.mode->state_count >= ENG_TEAM_STATES;
