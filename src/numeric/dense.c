@@ -89,16 +89,22 @@ SltStatus num_dense_prepare(NumStepper* s) {
 // What a step carries on is far better than its estimate; what an event carries on is to be so too.
 #define QUARTIC_SHARE 0.1
 
-bool num_dense_extend(NumStepper* s, double t) {
+double num_dense_demand(const NumStepper* s, double theta) {
   const NumTrial* trial = &s->trial;
   SLT_ASSERT(trial->dense_ready);
-  double theta = num_dense_theta(s, t);
-  double bow = theta * (1.0 - theta);
-  bool good = trial->error * QUARTIC_RATIO * bow * bow * num_abs(theta - 0.5) <= QUARTIC_SHARE;
   bool plain = trial->degree == s->method->dense_degree && trial->f_known && !trial->drift &&
                !trial->rough && !trial->replaced && !s->shared.weight;
-  if (good || !plain || !s->method->kernel->extend) return false;
-  return s->method->kernel->extend(s);
+  if (!plain || !s->method->kernel->extend) return 0.0;
+  double bow = theta * (1.0 - theta);
+  return trial->error * QUARTIC_RATIO * bow * bow * num_abs(theta - 0.5) / QUARTIC_SHARE;
+}
+
+double num_dense_demand_most(const NumStepper* s) {
+  return num_dense_demand(s, 0.27639320225002103);  // (5 - sqrt(5)) / 10
+}
+
+bool num_dense_extend(NumStepper* s, double t) {
+  return num_dense_demand(s, num_dense_theta(s, t)) > 1.0 && s->method->kernel->extend(s);
 }
 
 // The estimate of the pair 3(2) is h^3 x'''/48: both of its trees of order 3 have that factor. In

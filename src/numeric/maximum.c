@@ -132,3 +132,19 @@ bool num_hermite_max(double ga, double gb, double da, double db, double h, doubl
   *value = ga + at * (m0 + at * (b + at * c));
   return true;
 }
+
+double num_hermite_root(double ga, double gb, double da, double db, double h) {
+  double m0 = h * da;
+  double m1 = h * db;
+  double rise = gb - ga;
+  double b = 3.0 * rise - 2.0 * m0 - m1;
+  double c = m0 + m1 - 2.0 * rise;
+  double at = -ga / rise;
+  for (uint32_t i = 0; i < 3; i++) {
+    double g = ga + at * (m0 + at * (b + at * c));
+    double next = at - g / (m0 + at * (2.0 * b + 3.0 * at * c));
+    if (!(next > 0.0 && next < 1.0)) break;
+    at = next;
+  }
+  return at;
+}

@@ -403,6 +403,10 @@ SltStatus num_dense_prepare(NumStepper* s);
 /// the tolerance, for two more right-hand sides (dp54). True: it is another polynomial now, equal
 /// to the one before within that error, to be used for all of the trial. False: it is as it was.
 bool num_dense_extend(NumStepper* s, double t);
+/// How much more exact it would have to be for an event at that share of the trial, and for one
+/// anywhere: extended above 1. 0 where it cannot be.
+double num_dense_demand(const NumStepper* s, double theta);
+double num_dense_demand_most(const NumStepper* s);
 /// What Bogacki-Shampine 3(2) would estimate as the error of one step from the trial's begin to
 /// `t`, as `trial.error` is. Only after num_dense_prepare(), for explicit methods with cubic or
 /// better dense output.
@@ -540,6 +544,8 @@ SltStatus num_max_on_interval(NumFn* fn, void* user, double a, double b, double 
 /// db at the ends of a step h. False when there is none (the larger end is the maximum).
 bool num_hermite_max(double ga, double gb, double da, double db, double h, double* theta,
                      double* value);
+/// About where that cubic changes its sign; ga and gb have different ones.
+double num_hermite_root(double ga, double gb, double da, double db, double h);
 
 // ---- linear systems of stiff methods ------------------------------------------------------------
 

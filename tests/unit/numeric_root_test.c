@@ -364,3 +364,29 @@ TEST(hermite_maximum_by_search) {
   CHECK(!num_hermite_max(0.0, 1.0, 1.0, 1.0, 1.0, &theta, &value), "line");
   CHECK(!num_hermite_max((double)NAN, 1.0, 1.0, 1.0, 1.0, &theta, &value), "nan");
 }
+
+TEST(hermite_root_by_halving) {
+  uint64_t seed = 78;
+  for (int k = 0; k < 20000; k++) {
+    double ga = test_uniform(&seed, -1.0, -0.01);
+    double gb = test_uniform(&seed, 0.01, 1.0);
+    double sign = k % 2 ? 1.0 : -1.0;
+    double h = test_uniform(&seed, 0.1, 3.0);
+    double rise = gb - ga;
+    // slopes that are not far from the mean one: the cubic rises all along
+    double m0 = rise * test_uniform(&seed, 0.2, 2.0);
+    double m1 = rise * test_uniform(&seed, 0.2, 2.0);
+    double lo = 0.0;
+    double hi = 1.0;
+    for (int i = 0; i < 60; i++) {
+      double t = 0.5 * (lo + hi);
+      double u = 1.0 - t;
+      double p =
+          ga * (1 + 2 * t) * u * u + gb * (3 - 2 * t) * t * t + m0 * t * u * u - m1 * t * t * u;
+      *(p < 0.0 ? &lo : &hi) = t;
+    }
+    double root = num_hermite_root(sign * ga, sign * gb, sign * m0 / h, sign * m1 / h, h);
+    CHECK(root > 0.0 && root < 1.0, "inside");
+    CHECK_NEAR(root, lo, 0.02, 0);
+  }
+}

@@ -431,6 +431,12 @@ TEST(exact_output_is_not_extended) {
   CHECK(num_stepper_attempt(s, 0.7) == SLT_OK, "attempt");
   CHECK(num_dense_prepare(s) == SLT_OK, "prepare");
   CHECK(!num_dense_extend(s, 0.2) && s->trial.degree == 4, "a parabola needs no more");
+  s->trial.error = 1.0;
+  double most = num_dense_demand_most(s);
+  for (int k = 0; k <= 1000; k++) {
+    CHECK(num_dense_demand(s, k / 1000.0) <= most, "nowhere more");
+  }
+  CHECK(most > 1.0 && num_dense_demand(s, 0.5) == 0.0, "but there is somewhere");
   free(s);
 }
 

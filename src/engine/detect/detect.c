@@ -17,6 +17,7 @@
 #define FEW          16       // one in so many is few
 #define BLURRED      0x1p-20  // of a trial: crossings before that are looked for again...
 #define SHARP        0x1p10   // ... in one that is so many times as long as the way to them
+#define CLEARLY      2.0      // times as exact as it is
 #define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
 
 double eng_time_resolution(double t) {
@@ -219,24 +220,25 @@ static bool first_crossing(EngFollower* f, const EngPiece* piece, EngCrossing* o
 
 /// Whether the coefficients of an indicator tell that it keeps its side over the whole trial:
 /// beyond rounding, and beyond what counts as reaching the boundary. What is latched stays then.
+/// One that is scheduled keeps it until its time.
 static bool keeps_side(const EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  double t_end = sim->stepper->trial.t;
+  // at a time event rounding may take it along
+  if (atom->kind.asymptotic || eng_queue_next(sim) <= t_end) return false;
+  if (isfinite(atom->t_linear)) return atom->t_linear - eng_time_resolution(t_end) > t_end;
   bool proves = sim->options.detection == SLT_DETECTION_CERTIFIED &&
                 sim->core.mode->atom_class[index] != MODEL_CLASS_OTHER;
-  bool plain = !isfinite(atom->t_linear) && !atom->undecided && !atom->kind.asymptotic;
   // at its last crossing it waits for something else
   bool settled = atom->armed || (atom->truth && !atom->bipolar);
-  if (!proves || !plain || !settled) return false;
-  // at a time event rounding may take it along
-  if (eng_queue_next(sim) <= sim->stepper->trial.t) return false;
+  if (!proves || atom->undecided || !settled) return false;
   const double* c = sim->proof.control_g + (size_t)index * MODEL_LANES;
   double sign = atom->truth ? -1.0 : 1.0;
   double limit = -atom->eps - sim->proof.margin[index];
-  bool keeps = true;
-  for (uint32_t j = sim->stepper->trial.degree + 1; keeps && j-- > 0;) {
-    keeps = sign * c[j] < limit;
+  for (uint32_t j = sim->stepper->trial.degree + 1; j-- > 0;) {
+    if (!(sign * c[j] < limit)) return false;
   }
-  return keeps;
+  return true;
 }
 
 void eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
@@ -280,17 +282,16 @@ static double keep_first(EngSim* sim, double first) {
   double t_end = sim->stepper->trial.t;
   double reach = 0.0;
   uint32_t kept = 0;
+  EngCrossing* all = sim->detect.crossings;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    if (sim->detect.crossings[i].t == first)
-      reach = fmax(reach, half_bracket(sim, &sim->detect.crossings[i]));
+    if (all[i].t == first) reach = fmax(reach, half_bracket(sim, &all[i]));
   }
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    if (sim->detect.crossings[i].t > first + reach + half_bracket(sim, &sim->detect.crossings[i]))
-      continue;
+    if (all[i].t > first && all[i].t > first + reach + half_bracket(sim, &all[i])) continue;
     if (i > kept) {
-      EngCrossing due = sim->detect.crossings[i];
-      sim->detect.crossings[i] = sim->detect.crossings[kept];
-      sim->detect.crossings[kept] = due;
+      EngCrossing due = all[i];
+      all[i] = all[kept];
+      all[kept] = due;
     }
     kept++;
   }
@@ -467,17 +468,6 @@ static double find_crossings(EngSim* sim, double t_from, bool near, bool once_mo
   return first;
 }
 
-/// The first crossing that may change the motion, or end of what is held. An event without effect
-/// is to change no bit of the solution.
-static double first_cut(const EngSim* sim) {
-  double t = fmin(sim->core.exit.t, sim->core.contact.lifts_at);
-  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    const EngCrossing* c = &sim->detect.crossings[i];
-    if (sim->atoms[sim->core.mode->atoms[c->index]].acts) t = fmin(t, c->t);
-  }
-  return t;
-}
-
 /// Whether nothing of the trial has been used yet.
 static bool is_whole(const EngSim* sim, double t_from) {
   return t_from == sim->stepper->trial.t0 && !sim->core.segment.trial_pending;
@@ -551,11 +541,35 @@ bool eng_held_ends_before(EngSim* sim, double first) {
   return true;
 }
 
-/// Whether what cuts the step is looked for again, on the more exact output that it goes on from.
+/// Whether what cuts the step is looked for again, on the more exact output that it goes on from:
+/// an event without effect is to change no bit of the solution.
 static bool extends(EngSim* sim, double t_from) {
-  if (!is_whole(sim, t_from)) return false;
-  double cut = first_cut(sim);
-  return cut < sim->stepper->trial.t && num_dense_extend(sim->stepper, cut);
+  double cut = fmin(sim->core.exit.t, sim->core.contact.lifts_at);
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    const EngCrossing* c = &sim->detect.crossings[i];
+    if (sim->atoms[sim->core.mode->atoms[c->index]].acts) cut = fmin(cut, c->t);
+  }
+  return is_whole(sim, t_from) && cut < sim->stepper->trial.t &&
+         num_dense_extend(sim->stepper, cut);
+}
+
+/// A relation that has changed its side cuts the step: where the output is clearly too rough for
+/// that, nothing is looked for on it.
+static void extend_first(EngSim* sim, double t_from) {
+  double first = 1.0;
+  EngList followed = eng_followed(sim);
+  if (!is_whole(sim, t_from) || !(num_dense_demand_most(sim->stepper) > CLEARLY)) return;
+  for (uint32_t place = 0; place < followed.count; place++) {
+    uint32_t i = followed.at[place];
+    const EngAtom* a = &sim->atoms[sim->core.mode->atoms[i]];
+    double g = sim->detect.end_g[i];
+    bool changes = a->truth ? a->bipolar && a->g > 0.0 && g < 0.0 : a->g < 0.0 && g > 0.0;
+    if (!changes || !a->acts || !a->armed || !is_searched(sim, i)) continue;
+    double h = sim->stepper->trial.h;
+    first = fmin(first, num_hermite_root(a->g, g, a->gdot, sim->detect.end_gdot[i], h));
+  }
+  if (num_dense_demand(sim->stepper, first) > CLEARLY)
+    num_dense_extend(sim->stepper, sim->stepper->trial.t0 + first * sim->stepper->trial.h);
 }
 
 /// Whether the crossings at a time would fire something: the environment shows them.
@@ -591,6 +605,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   if (ENG_UNLIKELY(sim->local) && eng_local_detect_slow(sim, t_from, found)) return SLT_OK;
   bool near = false;
   SLT_TRY(begin_search(sim, t_from, &near));
+  if (!near && !eng_is_held(sim)) extend_first(sim, t_from);
   uint32_t last = 0;
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
     double first = find_crossings(sim, t_from, near, round > 0);
@@ -602,8 +617,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
     sim->core.pruned.lazy = near;
     if (sim->detect.crossing_count == 0) return SLT_OK;
     uint32_t all = sim->detect.crossing_count;
-    double t = keep_first(sim, first);
-    sim->core.t_event = t;
+    double t = sim->core.t_event = keep_first(sim, first);
     if (t < t_end && !near && passes_unseen(sim)) {
       latch_silently(sim, all);
       t_from = t;
@@ -678,13 +692,10 @@ bool eng_detect_drift(EngSim* sim) {
     sim->detect.crossings[sim->detect.crossing_count++] = crossing;
   }
   if (sim->detect.crossing_count == 0) return false;
-  double t = keep_first(sim, first);
-  sim->core.t_event = t;
-  eng_sample(sim, t);
-  preview_truths(sim, t);
-  if (eng_anything_enabled(sim)) return true;
-  forget_preview(sim);
-  return false;
+  sim->core.t_event = keep_first(sim, first);
+  bool fires = would_fire(sim, sim->core.t_event);
+  if (!fires) forget_preview(sim);
+  return fires;
 }
 
 bool eng_may_be_linear(const EngSim* sim, uint32_t index) {
