@@ -73,4 +73,21 @@ bool base_keys_add(BaseKeys* keys, const SltAllocator* a, uint64_t key, uint64_t
 /// Where a number stands in an ascending list; UINT32_MAX when it does not.
 uint32_t base_find_sorted(const uint32_t* list, uint32_t count, uint32_t wanted);
 
+/// The member that stands for the set of `i`, where `parent` leads from each member towards it.
+static inline uint32_t base_root(uint32_t* parent, uint32_t i) {
+  while (parent[i] != i) {
+    parent[i] = parent[parent[i]];
+    i = parent[i];
+  }
+  return i;
+}
+
+/// A number of [1, 1.5) that is another one for every pair.
+static inline double base_wobble(uint32_t a, uint32_t b) {
+  uint64_t key = (((uint64_t)b << 32 | a) + 1) * 0x9E3779B97F4A7C15u;
+  key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9u;
+  key = (key ^ key >> 27) * 0x94D049BB133111EBu;
+  return 1.0 + 0x1p-54 * (double)(key >> 11);
+}
+
 #endif

@@ -349,21 +349,23 @@ static bool chain_has_only_resets(const AstBranchList* branches) {
   return true;
 }
 
-/// A branch of a chain of which none edits equations: its condition is a guard like any other, and
-/// the automaton of its resets is all there is to it.
+/// A branch that may have resets. Where no branch of its chain edits equations, the automaton of
+/// the resets is all there is to it; elsewhere it waits for the switch.
 typedef struct ResetBranch {
   const AstBranchList* branches;
   uint32_t place;
+  bool alone;
 } ResetBranch;
 
-/// This condition holds, and those before it do not.
+/// This condition holds, and those before it do not. The condition stands beside the switch that
+/// it moves, too: impacts written so have their gap in their guard.
 static ExprId reset_condition(Lower* l, const ResetBranch* branch, const Site* site) {
   Scope outer = l->terms.scope;
   l->terms.scope = (Scope){.kind = SCOPE_GUARD, .automaton = site->automaton};
   AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true, .shared = true};
   ExprId all = lower_body_holds(l, site->body);
   bool bare = site->body == 0;  // nothing is asked for yet
-  for (uint32_t i = 0; i <= branch->place; i++) {
+  for (uint32_t i = branch->alone ? 0 : branch->place; i <= branch->place; i++) {
     const AstExpr* condition = branch->branches->data[i].condition;
     if (!condition) continue;
     ExprId one = lower_condition(l, condition, style).e;
@@ -376,9 +378,7 @@ static ExprId reset_condition(Lower* l, const ResetBranch* branch, const Site* s
 }
 
 /// A branch: its equations, and an automaton for its resets, which happen when it is entered.
-/// `alone`: where it stands in a chain that has nothing but resets.
-static void lower_branch(Lower* l, const AstBranch* branch, const Site* site,
-                         const ResetBranch* alone) {
+static void lower_branch(Lower* l, const AstBranch* branch, const Site* site, ResetBranch resets) {
   const AstBlock* block = &branch->body;
   if (!holds_resets(block)) {
     lower_block(l, block, site);
@@ -396,13 +396,14 @@ static void lower_branch(Lower* l, const AstBranch* branch, const Site* site,
   inside.actions = true;
   lower_block(l, block, &inside);
   if (l->automata.actions.count > 0) {
-    Span span = alone ? branch->span : block->span;
-    uint32_t name = alone ? lower_line_name(l, "if", span) : lower_place_name(l, "set", span);
+    Span span = resets.alone ? branch->span : block->span;
+    uint32_t name =
+        resets.alone ? lower_line_name(l, "if", span) : lower_place_name(l, "set", span);
     TermFrame frame = lower_begin(l);
-    ExprId holds = alone ? reset_condition(l, alone, site) : lower_body_holds(l, site->body);
+    ExprId holds = reset_condition(l, &resets, site);
     uint32_t automaton = lower_entry_resets(l, name, frame, holds, span);
     // elsewhere the switch of the branch is what people see
-    l->m->automata.data[automaton].hidden = !alone;
+    l->m->automata.data[automaton].hidden = !resets.alone;
   }
   lower_begin_actions(l);
   for (uint32_t i = 0; i < count; i++) {
@@ -414,10 +415,10 @@ static void lower_branch(Lower* l, const AstBranch* branch, const Site* site,
 /// A branch that is decided before the run stands where the chain does. Whether the chain ends with
 /// it.
 static bool lower_decided(Lower* l, const AstBranch* branch, BranchKind kind, const Site* site,
-                          Site* at, const ResetBranch* alone) {
+                          Site* at, ResetBranch resets) {
   if (at->body == site->body) at->fixed_if = site->fixed_if + 1;
   // what follows is the branch, unless it is a switch again
-  if (kind != BRANCH_NEVER) lower_branch(l, branch, at, alone);
+  if (kind != BRANCH_NEVER) lower_branch(l, branch, at, resets);
   return kind == BRANCH_ALWAYS;
 }
 
@@ -426,27 +427,28 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
   Site at = *site;
   at.guard = (IrTerm){{0}, 0, 0};  // a branch has its own condition
   const AstBranchList* branches = &statement->as.branches;
-  bool resets = chain_has_only_resets(branches);
+  bool only_resets = chain_has_only_resets(branches);
   bool follows = false;  // a condition that is not known before the run
   for (uint32_t i = 0; i < branches->count; i++) {
     const AstBranch* branch = &branches->data[i];
-    ResetBranch alone = {branches, i};
+    ResetBranch resets = {branches, i, only_resets && follows};
     if (!branch->condition) {
-      lower_branch(l, branch, &at, resets && follows ? &alone : NULL);
+      lower_branch(l, branch, &at, resets);
       return;
     }
     IrTerm condition = {{0}, 0, 0};
     BranchKind kind = branch_condition(l, branch->condition, &at, &condition);
     if (kind == BRANCH_BAD) l->walk.uncertain = true;
     if (kind != BRANCH_SWITCH) {
-      if (lower_decided(l, branch, kind, site, &at, resets && follows ? &alone : NULL)) return;
+      if (lower_decided(l, branch, kind, site, &at, resets)) return;
       continue;
     }
     follows = true;
-    if (resets) {
+    resets.alone = only_resets;
+    if (only_resets) {
       Site inside = at;
       inside.guard = condition;
-      lower_branch(l, branch, &inside, &alone);
+      lower_branch(l, branch, &inside, resets);
       continue;
     }
     Span head = {branch->span.begin, branch->condition->span.end};
@@ -455,7 +457,7 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
     inside.guard = condition;
     inside.fixed_if = 0;
     inside.body = branch_body(l, automaton, 1);
-    lower_branch(l, branch, &inside, NULL);
+    lower_branch(l, branch, &inside, resets);
     if (i + 1 == branches->count) return;
     at = inside;
     at.body = branch_body(l, automaton, 0);

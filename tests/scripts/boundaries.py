@@ -347,6 +347,17 @@ class Boundaries(cli_case.CliCase):
                                          until="5")
             self.assertAlmostEqual(rows[-1][f"T{i}"], alone[-1]["T"], delta=1e-3)
 
+    def test_what_a_tried_mode_projects_has_not_moved(self):
+        """A block turns round under friction that cannot hold it: one transition each time, wherever time starts."""
+        for start in (0, -1e3, 1e3, 1e5):
+            text = f"x' = v; x(t0) = -0.455; v(t0) = -0.479; v' = F - 2.32*x + 1.51*cos(0.455*(time - {start}));\n" \
+                   "friction pad { velocity = v + 0.0817; force = F; kinetic = 0.381; static = 0.476; }\n" \
+                   f"experiment {{ start = {start}; }}\n"
+            _, records, _ = self.run_model(text, until=repr(start + 4.0))
+            moves = [(r["from"], r["to"]) for r in records if r["t"] > start]
+            self.assertEqual(moves, [("backward", "stick"), ("stick", "forward"), ("forward", "stick"),
+                                     ("stick", "backward")], start)
+
     # ---- gotos and stops -----------------------------------------------------------------------
 
     def test_gotos_go_in_the_order_of_the_text(self):

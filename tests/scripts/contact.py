@@ -627,6 +627,21 @@ experiment { end = 2; rtol = 1e-8; }
             for a, b in zip(ends, wanted):
                 self.assertAlmostEqual(a, b, 6)
 
+    def test_impacts_of_branches_that_edit_equations(self):
+        """An `if` with equations beside its `set`: it rests, is thrown back, and lifts off, as a state does."""
+        for rtol in ("1e-4", "1e-6", "1e-9"):
+            for unit in (1e-9, 1.0, 1e9):
+                text = f"const u = {unit!r};\ny' = v; v' = -9.81*u + F; y(t0) = u; v(t0) = 0; q(t0) = 0; a = 0; q' = a;\n" \
+                       "F = if(time > 7 && time < 7.1, 400*u, 0);\n" \
+                       "if (y <= 0 && v < 0) { a = 1; set v = -0.5*v; }\nat 5 { set v = -3*u; }\n"
+                for until, v in ((4.5, 0), (5.1, 1.5 - 0.981), (6.9, 0), (7.1, 39.019)):
+                    self.write("m.lisma", text)
+                    out = self.good("run", "m.lisma", "-q", "-o", "-", "--samples", "1", "--until", repr(until), "--rtol", rtol,
+                                    "--out", "v,q").out
+                    end = [float(c) for c in out.splitlines()[-1].split(",")]
+                    self.assertAlmostEqual(end[1] / unit, v, delta=1e-3, msg=(rtol, unit, until))
+                    self.assertEqual(end[2], 0, (rtol, unit, until))
+
     def test_contacts_of_resets_are_as_many_as_there_are(self):
         ball = "y%d' = v%d;  v%d' = -9.81;  y%d(t0) = HEIGHT;  v%d(t0) = 0;\n"
         hit = "automaton b%d { state hit [y%d <= 0] && [v%d < 0] { set v%d = -0.5*v%d; } from init, hit; }\n"

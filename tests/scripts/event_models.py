@@ -55,6 +55,17 @@ class EventModels(cli_case.CliCase):
                     v += goal + 1
                 self.expect(text, 2, v=v, s=value(v))
 
+    def test_equalities_of_values_that_only_touch(self):
+        """One event for each touch and each crossing, in any unit, from either side."""
+        for unit in (1e-9, 1.0, 1e9):
+            for value, level, times in (("1 - cos(time)", 2, 3), ("cos(time)", 1, 4), ("cos(time)", -1, 3),
+                                        ("sin(time)^2", 0, 7), ("abs(sin(time))", 1, 6), ("sin(time)", 0.5, 7),
+                                        ("1 - cos(time) + 1e-3*sin(time)^2", 2, 3)):
+                self.expect(f"x = {unit!r}*({value}); n(t0) = 0;\n"
+                            f"state s [x == {unit * level!r}] {{ set n = n + 1; }} from init, s;\n", 20, n=times)
+            self.expect(f"x' = v; v' = -x; x(t0) = {unit!r}; v(t0) = 0; n(t0) = 0; y = x*x;\n"
+                        "state s [y == 0] { set n = n + 1; } from init, s;\n", 20, n=6)
+
     def test_orders_of_ties(self):
         for names in (("a", "b", "c"), ("c", "a", "b"), ("b", "c", "a")):
             steps = {"a": lambda q: 2 * q + 1, "b": lambda q: 3 * q + 1, "c": lambda q: q - 5}

@@ -19,7 +19,7 @@ uint32_t eng_state_place(const EngSim* sim, uint32_t env) {
   return base_find_sorted(mode->state_env, mode->state_count, env);
 }
 
-static uint32_t output_place(const ModelMode* mode, uint32_t env) {
+uint32_t eng_output_place(const ModelMode* mode, uint32_t env) {
   for (uint32_t i = 0; i < mode->full.output_count; i++) {
     if (mode->full_env[i] == env) return i;
   }
@@ -35,7 +35,7 @@ static SltStatus note_reading(EngSim* sim, EngContactWork* w, Row* row, uint32_t
     if (reading.relation == MODEL_NONE) return SLT_OK;
   } else if (reading.state == MODEL_NONE) {
     if (!sim->values.computed[value]) return SLT_OK;
-    reading.output = output_place(sim->core.mode, value);
+    reading.output = eng_output_place(sim->core.mode, value);
     row->reads_computed = true;
   }
   for (uint32_t i = row->reading_begin; i < row->reading_end; i++) {
@@ -77,12 +77,8 @@ static void note_state_read(const uint32_t* writer, uint32_t* parent, uint32_t s
                             uint32_t reader) {
   uint32_t other = writer[state];
   if (other == MODEL_NONE) return;
-  while (parent[reader] != reader) {
-    reader = parent[reader];
-  }
-  while (parent[other] != other) {
-    other = parent[other];
-  }
+  reader = base_root(parent, reader);
+  other = base_root(parent, other);
   parent[reader > other ? reader : other] = reader > other ? other : reader;
 }
 
@@ -145,11 +141,7 @@ static SltStatus make_groups(EngSim* sim, EngContactWork* w, uint32_t count) {
     if (parent[root] != root) continue;
     w->group_begin[w->group_count] = listed;
     for (uint32_t i = root; i < count; i++) {
-      uint32_t top = i;
-      while (parent[top] != top) {
-        top = parent[top];
-      }
-      if (top != root) continue;
+      if (base_root(parent, i) != root) continue;
       w->rows[i].group = w->group_count;
       w->members[listed++] = i;
     }

@@ -121,6 +121,8 @@ static inline uint32_t eng_reset_count(const Model* model, uint32_t transition) 
 }
 /// Place of a state of the present mode by its place in the environment; MODEL_NONE.
 uint32_t eng_state_place(const EngSim* sim, uint32_t env);
+/// The same among what a mode computes.
+uint32_t eng_output_place(const ModelMode* mode, uint32_t env);
 
 // ---- settle.c: contacts in an instant -----------------------------------------------------------
 

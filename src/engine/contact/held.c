@@ -19,15 +19,6 @@ typedef struct Probe {
   uint32_t rank;
 } Probe;
 
-/// A number of [1, 2) that is another one for every direction and state.
-static double wobble(uint32_t direction, uint32_t state) {
-  uint64_t key = ((uint64_t)direction << 32 | state) + 1;
-  key *= 0x9E3779B97F4A7C15u;
-  key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9u;
-  key = (key ^ key >> 27) * 0x94D049BB133111EBu;
-  return 1.0 + 0x1p-53 * (double)(key >> 11);
-}
-
 /// Derivatives of all relations and of their rates when the states move along dx, time going on.
 static void derive(EngSim* sim, const double* dx, double* g, double* rate) {
   const ModelMode* mode = sim->core.mode;
@@ -67,7 +58,7 @@ static SltStatus look(EngSim* sim, Probe* p) {
     double* rate = p->rate + (size_t)d * p->stride;
     for (uint32_t i = 0; i < mode->state_count; i++) {
       double size = fmax(eng_scale(sim, mode->state_env[i]), fabs(sim->x[i]));
-      w->flow[i] = wobble(d, i) * (size > 0.0 ? size : 1.0);
+      w->flow[i] = base_wobble(i, d) * (size > 0.0 ? size : 1.0);
     }
     derive(sim, w->flow, g, rate);
     for (uint32_t i = 0; i < p->stride; i++) {

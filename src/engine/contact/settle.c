@@ -94,6 +94,20 @@ static void restore_truths(EngSim* sim, const ModelGuard* guard) {
   }
 }
 
+/// Branches of `if` whose condition asks for the gap, as the truths in the environment have them,
+/// or back as they are: the resets of a branch ask for it as well.
+static void show_branches(EngSim* sim, const EngContact* contact, bool back) {
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    const ModelAutomaton* branch = &sim->model->automata[a];
+    if (!branch->condition || !guard_has(branch->condition, contact->atom)) continue;
+    bool on = back ? sim->state[a] == 1 : eng_guard(sim, branch->condition);
+    for (uint32_t s = 0; s < 2; s++) {
+      uint32_t env = branch->states[s].test_env;
+      if (env != MODEL_NONE) sim->env[env] = (s == 1) == on ? 1.0 : 0.0;
+    }
+  }
+}
+
 /// The guard's truth with the relations that the contact keeps at their boundaries taken as true.
 static bool guard_allows(EngSim* sim, const EngContact* contact) {
   const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
@@ -101,8 +115,10 @@ static bool guard_allows(EngSim* sim, const EngContact* contact) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
     if (guard->atoms[i] == contact->atom || atom->marks.kept_by_contact) sim->env[atom->env] = 1.0;
   }
+  show_branches(sim, contact, false);
   bool allows = eng_guard(sim, guard);
   restore_truths(sim, guard);
+  show_branches(sim, contact, true);
   return allows;
 }
 

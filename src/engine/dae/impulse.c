@@ -264,9 +264,7 @@ static bool was_known(const EngSim* sim, uint32_t var, uint32_t order) {
   if (!from) return true;
   const ModelVarMode* mode = &from->vars[var];
   if (order <= (mode->role == MODEL_ROLE_STATE ? mode->state_order : 0)) return true;
-  for (uint32_t i = 0; i < from->full.output_count; i++)
-    if (from->full_env[i] == sim->model->vars[var].env + order) return true;
-  return false;
+  return eng_output_place(from, sim->model->vars[var].env + order) != MODEL_NONE;
 }
 
 /// Whether a contact closes with the last of its impacts.

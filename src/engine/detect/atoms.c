@@ -166,7 +166,8 @@ void eng_atoms_init(EngSim* sim) {
     for (uint32_t k = 0; k < t->from_count; k++) {
       sim->instant.has_self_loops |= t->from[k] == t->to;
     }
-    for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].hidden; k++) {
+    bool cell = self && model->automata[t->automaton].hidden;
+    for (uint32_t k = 0; k < t->guard.atom_count && cell; k++) {
       sim->atoms[t->guard.atoms[k]].kind.piece = true;
     }
     for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].has_bodies; k++) {
@@ -363,7 +364,10 @@ static bool was_moved(EngSim* sim, uint32_t index, double g) {
     uint32_t env = sim->model->vars[read->var].env + read->order;
     double size = fmax(fabs(sim->env[env]), fabs(sim->values.before[env]));
     double move = fabs(sim->env[env] - sim->values.before[env]);
-    double rounding = sim->values.computed[env] ? instant_rho(sim, index) : 0.0;
+    double rounding = 0.0;
+    if (eng_state_place(sim, env) != MODEL_NONE)
+      rounding = eng_time_rho(sim, sim->values.before[env + 1]);
+    if (sim->values.computed[env]) rounding = instant_rho(sim, index);
     if (move > fmax(READ_ULPS * DBL_EPSILON * size, rounding)) return true;
   }
   return false;

@@ -308,13 +308,19 @@ static bool peak_counts(const Certifier* cert, double phi) {
   return phi > -cert->f->atom->eps;
 }
 
+/// phi has fallen to where it is now. An equality lasts until it is clear of its zone: a turn
+/// within it is still the same touch.
+static void note_fall(Certifier* cert, double phi) {
+  cert->fell |= cert->f->model->relation != MODEL_REL_EQ || phi < -cert->f->zone;
+}
+
 static CertVerdict judge_monotone(Certifier* cert, const CertPiece* p, ModelInterval slope) {
   if (slope.hi <= 0.0) {
     bool peak = cert->rose && peak_counts(cert, p->phi_l);
     cert->rose = false;
     cert->falls = true;
     if (peak) return CERT_TOUCHES;
-    cert->fell = true;
+    note_fall(cert, p->phi_r);
     if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
     return CERT_NOTHING;
   }
@@ -371,8 +377,9 @@ static bool valley_of(Certifier* cert, const CertPiece* p) {
 static CertVerdict judge_valley(Certifier* cert, const CertPiece* p) {
   if (!valley_of(cert, p)) return CERT_SPLIT;
   if (cert->rose && peak_counts(cert, p->phi_l)) return CERT_TOUCHES;
-  cert->below = cert->fell = cert->rose = true;
+  cert->below = cert->rose = true;
   cert->falls = false;
+  note_fall(cert, -cert->depth);
   return passes(cert, p->phi_r) ? CERT_RISES : CERT_NOTHING;
 }
 
@@ -420,7 +427,7 @@ static bool stays_near(Certifier* cert, const CertPiece* p, ModelInterval phi) {
   double zone = cert->f->zone;
   bool near = phi.lo > -zone && phi.hi < zone && phi.hi - phi.lo <= NEAR_SHARE * zone;
   if (ready(cert) || !near) return false;
-  if (p->phi_r < p->phi_l - cert->margin) cert->fell = true;
+  if (p->phi_r < p->phi_l - cert->margin) note_fall(cert, p->phi_r);
   if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
   return true;
 }
@@ -509,9 +516,10 @@ static CertVerdict judge_whole(Certifier* cert, const CertPiece* p) {
     if (returns) cert->depth = -phi_at(cert, p->l + kept->turn * (p->r - p->l));
     if (at_turn > level || (returns && !(cert->depth > 0.0))) return CERT_SPLIT;
     cert->back = smaller(kept->turn + __builtin_sqrt(2.0 * distance / bend), 1.0);
-    cert->below = cert->fell = cert->rose = true;
+    cert->below = cert->rose = true;
     cert->falls = false;
-    return returns ? CERT_RISES : CERT_NOTHING;
+    note_fall(cert, returns ? -cert->depth : p->phi_r);
+    return passes(cert, p->phi_r) ? CERT_RISES : CERT_NOTHING;
   }
   if (at_turn > level) return judge_peak(cert, p);
   double highest = up ? kept->hi : -kept->lo;

@@ -186,6 +186,8 @@ static bool piece_crosses(EngFollower* f, const EngPiece* p, EngCrossing* out) {
   if ((da < 0.0 || sets_out) && db > 0.0 && !f->atom->kind.asymptotic) {
     extremum(f, p, -f->sign, &t, &g);
     double fall = f->sign * (p->ga - g);
+    bool same = f->model->relation == MODEL_REL_EQ && f->sign * g >= -f->zone;  // the same touch
+    if (same) fall = da = 0.0;
     if (da < 0.0 || fall > f->sim->proof.margin[f->index]) return rises_after(f, t, g, p, out);
   }
   if (crossed(f, p->gb)) {

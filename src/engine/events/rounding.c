@@ -30,17 +30,14 @@ static const double* computed_widths(EngSim* sim) {
 /// By how much rounding may have moved a value of the environment.
 static double rounding_of(void* user, uint32_t env) {
   EngSim* sim = user;
-  const ModelMode* mode = sim->core.mode;
   if (env >= sim->model->env_count) env -= sim->model->env_count;             // pre(x)
   if (env < sim->values.var_begin || env >= sim->values.var_end) return 0.0;  // of no variable
   uint32_t state = eng_state_place(sim, env);
   if (state != MODEL_NONE) return eng_state_rounding(sim, state);
   if (!sim->values.computed[env]) return 0.0;
   const double* widths = computed_widths(sim);
-  for (uint32_t i = 0; widths && i < mode->full.output_count; i++) {
-    if (mode->full_env[i] == env) return isfinite(widths[i]) ? widths[i] : 0.0;
-  }
-  return 0.0;
+  uint32_t i = widths ? eng_output_place(sim->core.mode, env) : MODEL_NONE;
+  return i != MODEL_NONE && isfinite(widths[i]) ? widths[i] : 0.0;
 }
 
 double events_eval(EngSim* sim, const ModelTerm* term) {

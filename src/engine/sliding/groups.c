@@ -281,18 +281,9 @@ static SltStatus filter(EngSim* sim) {
 
 // ---- dependency ---------------------------------------------------------------------------------
 
-static uint32_t root_of(EngSim* sim, uint32_t surface) {
-  uint32_t* parent = sim->sliding.sides.parent;
-  while (parent[surface] != surface) {
-    parent[surface] = parent[parent[surface]];
-    surface = parent[surface];
-  }
-  return surface;
-}
-
 static void unite(EngSim* sim, uint32_t a, uint32_t b) {
-  a = root_of(sim, a);
-  b = root_of(sim, b);
+  a = base_root(sim->sliding.sides.parent, a);
+  b = base_root(sim->sliding.sides.parent, b);
   // the first surface stands for its group
   sim->sliding.sides.parent[a < b ? b : a] = a < b ? a : b;
 }
@@ -389,7 +380,8 @@ static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* b
 /// Surface `surface` changes something that `owner` changes too.
 static SltStatus join(EngSim* sim, uint32_t owner, uint32_t surface, const View* base,
                       View* views) {
-  if (root_of(sim, owner) == root_of(sim, surface)) return SLT_OK;
+  if (base_root(sim->sliding.sides.parent, owner) == base_root(sim->sliding.sides.parent, surface))
+    return SLT_OK;
   EngSurface* a = &sim->sliding.value.surfaces[owner];
   EngSurface* b = &sim->sliding.value.surfaces[surface];
   if (a->serial && b->serial && !sim->sliding.links) return SLT_OK;
@@ -542,7 +534,7 @@ static bool number_groups(EngSim* sim) {
   for (uint32_t k = 0; k < slide->count; k++)
     surfaces[k].size = 0;
   for (uint32_t k = 0; k < slide->count; k++) {
-    uint32_t root = root_of(sim, k);
+    uint32_t root = base_root(sim->sliding.sides.parent, k);
     if (root == k) surfaces[k].group = slide->group_count++;
     surfaces[k].group = surfaces[root].group;
     surfaces[k].bit = surfaces[root].size++;
@@ -551,13 +543,13 @@ static bool number_groups(EngSim* sim) {
   }
   uint32_t shared = 0;
   for (uint32_t k = 0; k < slide->count; k++) {
-    const EngSurface* root = &surfaces[root_of(sim, k)];
+    const EngSurface* root = &surfaces[base_root(sim->sliding.sides.parent, k)];
     if (!root->serial && root->size > shared) shared = root->size;
   }
   uint32_t next = 1u << shared;
   for (uint32_t k = 0; k < slide->count; k++) {
     EngSurface* s = &surfaces[k];
-    EngSurface* root = &surfaces[root_of(sim, k)];
+    EngSurface* root = &surfaces[base_root(sim->sliding.sides.parent, k)];
     if (root == s) {
       s->row = s->serial ? next : 1;
       if (s->serial) next += (1u << s->size) - 1u;
@@ -569,11 +561,11 @@ static bool number_groups(EngSim* sim) {
   slide->rows = next;
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
     uint32_t* owner = &sim->sliding.value.of_state[i];
-    if (*owner != MODEL_NONE) *owner = root_of(sim, *owner);
+    if (*owner != MODEL_NONE) *owner = base_root(sim->sliding.sides.parent, *owner);
   }
   for (uint32_t i = 0; i < sim->model->env_count; i++) {
     uint32_t* owner = &sim->sliding.value.of_env[i];
-    if (*owner != MODEL_NONE) *owner = root_of(sim, *owner);
+    if (*owner != MODEL_NONE) *owner = base_root(sim->sliding.sides.parent, *owner);
   }
   return true;
 }

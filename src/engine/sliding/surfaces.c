@@ -21,14 +21,6 @@
 
 // ---- points beside the present one --------------------------------------------------------------
 
-/// No two states are moved alike, however many there are, nor neighbours by the same difference.
-static double wobble(uint32_t state, uint32_t point) {
-  uint64_t key = (2 * (uint64_t)state + point + 1) * 0x9E3779B97F4A7C15u;
-  key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9u;
-  key = (key ^ key >> 27) * 0x94D049BB133111EBu;
-  return 1.0 + 0x1p-54 * (double)(key >> 11);
-}
-
 double slide_probe_time(const EngSim* sim, uint32_t point) {
   double size = fmax(fabs(sim->core.t), sim->stepper->control.h_next);
   return sim->core.t + (point ? 0.71 : 1.13) * PROBE * (size > 0.0 ? size : 1.0);
@@ -49,7 +41,7 @@ void slide_probe_point(const EngSim* sim, uint32_t point, double* x) {
     // of a state that has always been zero no size is known: where all have, relations that vanish
     // only here are told from others next to it
     if (!(by > 0.0)) by = largest > 0.0 ? largest : NEXT_TO_ZERO;
-    x[i] = sim->x[i] + wobble(i, point) * by;
+    x[i] = sim->x[i] + base_wobble(i, point) * by;
   }
 }
 
