@@ -298,7 +298,10 @@ class Kinds(cli_case.CliCase):
             " state v [th < 0] { set w = 0.9*w, s = -1; } from init, u; }",
             "w' = -4*c*sin(0.2 - th/c) + d; automaton a {"
             " state u [th > 0] { w' = -4*c*sin(0.2 - th/c) + d; set w = 0.9*w; } from v;"
-            " state v [th < 0] { w' = -4*c*sin(-0.2 - th/c) + d; set w = 0.9*w; } from init, u; }")
+            " state v [th < 0] { w' = -4*c*sin(-0.2 - th/c) + d; set w = 0.9*w; } from init, u; }",
+            "w' = -4*c*sin(0.2 - th/c) + d; automaton a {"
+            " state u [th >= 0] && [w > 0] { w' = -4*c*sin(0.2 - th/c) + d; set w = 0.9*w; } from v;"
+            " state v [th <= 0] && [w < 0] { w' = -4*c*sin(-0.2 - th/c) + d; set w = 0.9*w; } from init, u; }")
         for force, end in ((0.5, 0.0), (1.5, 4.72858)):
             for c in FACTORS:
                 for spelling in spellings:

@@ -358,6 +358,14 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
   return SLT_OK;
 }
 
+/// Relations that accumulate crossings are surfaces from now on; speeds beside them are none.
+static void separate_crossed(EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    if (sim->atoms[guard->atoms[i]].located)
+      eng_atoms_separate(sim, &(ModelGuard){.atoms = &guard->atoms[i], .atom_count = 1}, false);
+  }
+}
+
 /// What a transition whose firings accumulate has come to.
 static SltStatus conclude(EngSim* sim, uint32_t i) {
   uint32_t automaton = sim->model->transitions[i].automaton;
@@ -368,7 +376,7 @@ static SltStatus conclude(EngSim* sim, uint32_t i) {
     bool flat = crossing_slope(sim) < 0.5 * sim->core.contact.slope;
     bool rests = times->impact || flat || moves_states(sim, automaton);
     if (rests && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) {
-      eng_atoms_separate(sim, &sim->model->transitions[i].guard, false);
+      separate_crossed(sim, &sim->model->transitions[i].guard);
       return SLT_OK;
     }
     if (sim->options.zeno != SLT_ZENO_DWELL) {

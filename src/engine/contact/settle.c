@@ -94,17 +94,15 @@ static void restore_truths(EngSim* sim, const ModelGuard* guard) {
   }
 }
 
-/// Branches of `if` whose condition asks for the gap, as the truths in the environment have them,
-/// or back as they are: the resets of a branch ask for it as well.
+/// Branches of `if` that ask for the gap, by the truths in the environment, or back as they are.
 static void show_branches(EngSim* sim, const EngContact* contact, bool back) {
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     const ModelAutomaton* branch = &sim->model->automata[a];
     if (!branch->condition || !guard_has(branch->condition, contact->atom)) continue;
     bool on = back ? sim->state[a] == 1 : eng_guard(sim, branch->condition);
-    for (uint32_t s = 0; s < 2; s++) {
-      uint32_t env = branch->states[s].test_env;
-      if (env != MODEL_NONE) sim->env[env] = (s == 1) == on ? 1.0 : 0.0;
-    }
+    for (uint32_t s = 0; s < 2; s++)
+      if (branch->states[s].test_env != MODEL_NONE)
+        sim->env[branch->states[s].test_env] = (s == 1) == on ? 1.0 : 0.0;
   }
 }
 
