@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,6 +118,14 @@ typedef struct ExportArguments {
   CliSettings settings;
 } ExportArguments;
 
+/// Importers know an FMU by its ending.
+static bool is_fmu_path(const char* path) {
+  const char* ending = strrchr(path_base(path), '.');
+  if (!ending || strcmp(ending, ".fmu") == 0) return true;
+  cli_error("-o %s: an FMU is a file ending in .fmu", path);
+  return false;
+}
+
 static int parse(int argc, char** argv, ExportArguments* out) {
   OptionParser parser = {.command = "export",
                          .specs = export_specs,
@@ -137,7 +146,10 @@ static int parse(int argc, char** argv, ExportArguments* out) {
     case EXPORT_SET:
       if (!cli_settings_add(&out->settings, parser.value)) return CLI_USAGE;
       break;
-    case EXPORT_OUT: out->out = parser.value; break;
+    case EXPORT_OUT:
+      out->out = parser.value;
+      if (!is_fmu_path(parser.value)) return CLI_USAGE;
+      break;
     case EXPORT_SOURCES: out->sources = true; break;
     case EXPORT_FMI:
       choice = option_choice("--fmi", parser.value, versions, 2);
@@ -185,7 +197,13 @@ static int write_fmu(const ExportArguments* arguments, Files* files, const SltMo
                       .overrides = arguments->settings.items,
                       .override_count = arguments->settings.count};
   char* problem = NULL;
+  // the library of archives writes under a name of its own at first: that file must not stay
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   bool good = fmu_export(&export, &problem);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (!good) cli_error("%s", problem ? problem : "out of memory");
   if (good) output_claim(out);
   free(problem);

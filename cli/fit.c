@@ -3,6 +3,7 @@
 // saltus fit: parameters from data.
 #define _POSIX_C_SOURCE 200809L
 #include "experiment.h"
+#include "figure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ static bool read_option(FitCommand* c, int option, const char* text) {
   case FIT_STARTS: return option_count("--starts", text, 1, 100000, &c->starts);
   case FIT_SEED: return option_count("--seed", text, 0, UINT64_MAX, &c->seed);
   case FIT_OUTPUT: c->output = text; return csv_path_check(text);
-  case FIT_PLOT: c->plot = text; return true;
+  case FIT_PLOT: c->plot = text; return plot_path_check("--plot", text);
   default: return false;
   }
 }

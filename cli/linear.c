@@ -74,7 +74,7 @@ static bool read_option(LinearCommand* c, int option, const char* text) {
   case LINEAR_OUTPUTS: return cli_names_parse("--outputs", text, &c->outputs);
   case LINEAR_RESPONSE: return read_response(c, text);
   case LINEAR_FILE: c->path = text; return csv_path_check(text);
-  case LINEAR_PLOT: c->plot = text; return true;
+  case LINEAR_PLOT: c->plot = text; return plot_path_check("--plot", text);
   default: return false;
   }
 }

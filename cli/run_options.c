@@ -217,6 +217,16 @@ static bool parse_csv(const char* text, RunOptions* out) {
   return false;
 }
 
+/// Records are JSON lines or a table; a name without an ending is taken for the first.
+static bool parse_events(const char* text) {
+  const char* ending = strrchr(path_base(text), '.');
+  bool none = !ending || ending == path_base(text);
+  if (none || strcmp(ending, ".jsonl") == 0 || strcmp(ending, ".csv") == 0) return true;
+  cli_error("--events %s: records cannot be written as %s", text, ending);
+  cli_hint("files of records end in .jsonl (a JSON object a line) or .csv; - is standard output");
+  return false;
+}
+
 static bool parse_report(const char* text) {
   if (path_ends_with(text, ".html")) return true;
   cli_error("--report %s: a report is a page, a file ending in .html", text);
@@ -275,7 +285,7 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
   case RUN_UNITS: out->units = true; return true;
   case RUN_EVENT_ROWS: return parse_event_rows(text, out);
   case RUN_CSV: return parse_csv(text, out);
-  case RUN_EVENTS: out->events = text; return true;
+  case RUN_EVENTS: out->events = text; return parse_events(text);
   case RUN_PLOT: out->plot = text; return plot_path_check(name, text);
   case RUN_REPORT: out->report = text; return parse_report(text);
   case RUN_QUIET: out->quiet = true; return true;

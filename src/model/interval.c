@@ -214,18 +214,24 @@ static ModelInterval angle(ModelInterval y, ModelInterval x) {
                MODEL_LIBM_ULPS);
 }
 
+/// Of a base from 0 on: it is monotonous in both.
+static ModelInterval power_of_corners(ModelInterval a, ModelInterval b) {
+  double p = base_pow(a.lo, b.lo);
+  double q = base_pow(a.lo, b.hi);
+  double r = base_pow(a.hi, b.lo);
+  double s = base_pow(a.hi, b.hi);
+  if (isnan(p) || isnan(q) || isnan(r) || isnan(s)) return anything;
+  ModelInterval corners = widen(least(least(p, q), least(r, s)),
+                                greatest(greatest(p, q), greatest(r, s)), MODEL_LIBM_ULPS);
+  return clip(corners, 0.0, HUGE_VAL);
+}
+
 static ModelInterval power(ModelInterval a, ModelInterval b) {
-  if (a.lo > 0.0) {
-    double p = base_pow(a.lo, b.lo);
-    double q = base_pow(a.lo, b.hi);
-    double r = base_pow(a.hi, b.lo);
-    double s = base_pow(a.hi, b.hi);
-    if (isnan(p) || isnan(q) || isnan(r) || isnan(s)) return anything;
-    ModelInterval corners = widen(least(least(p, q), least(r, s)),
-                                  greatest(greatest(p, q), greatest(r, s)), MODEL_LIBM_ULPS);
-    return clip(corners, 0.0, HUGE_VAL);
-  }
   bool whole = b.lo == b.hi && b.lo == floor(b.lo) && fabs(b.lo) < 1e9;
+  // below 0 it has no values: rounding of a base that begins there is no reason to know nothing
+  bool begins = b.lo > 0.0 && a.hi >= 0.0 && floor(b.hi) < b.lo;
+  if (begins) return power_of_corners((ModelInterval){greatest(a.lo, 0.0), a.hi}, b);
+  if (a.lo > 0.0) return power_of_corners(a, b);
   if (!whole || (b.lo <= 0.0 && a.hi >= 0.0)) return anything;
   double p = base_pow(a.lo, b.lo);
   double q = base_pow(a.hi, b.lo);

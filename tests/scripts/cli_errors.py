@@ -35,8 +35,7 @@ class Usage(cli_case.CliCase):
     def test_a_report_is_a_page(self):
         self.fails(2, "run", "ball.lisma", "--report", "r.pdf", says="ending in .html")
         self.fails(2, "run", "ball.lisma", "--report", "no/such/r.html", says="no/such/r.html")
-        self.fails(2, "run", "ball.lisma", "--events", "r.html", "--report", "./r.html",
-                   says="the same file")
+        self.fails(2, "run", "ball.lisma", "--events", "r.csv", "-o", "./r.csv", says="the same file")
 
     def test_options_without_anything_to_say(self):
         """What an option is about must be there: one that changes nothing is a mistake."""
@@ -116,7 +115,8 @@ class Usage(cli_case.CliCase):
     def test_outputs_do_not_destroy(self):
         model = self.read("ball.lisma")
         self.fails(2, "run", "ball.lisma", "-o", "./ball.lisma", says="cannot be written as .lisma")
-        self.fails(2, "run", "ball.lisma", "--events", "ball.lisma", says="would overwrite")
+        os.link(self.path("ball.lisma"), self.path("link.jsonl"))
+        self.fails(2, "run", "ball.lisma", "--events", "link.jsonl", says="would overwrite")
         self.assertEqual(self.read("ball.lisma"), model)
         self.fails(2, "run", "ball.lisma", "-o", "a", "--events", "a", says="same file")
         self.fails(2, "run", "ball.lisma", "-o", "a", "--events", "./a", says="same file")

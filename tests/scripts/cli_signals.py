@@ -267,17 +267,19 @@ class Stuck(cli_case.CliCase):
         self.write("m.lisma", "for i = 1:20 { x[i]' = -x[i]; x[i](t0) = i; }\nexperiment { end = 1; }\n")
         self.good("run", "m.lisma", "-q", "--samples", "30000", "-o", "rows.csv")
         ended = 0
-        for command in (["run", "m.lisma", "-q", "--samples", "30000", "-o", "r.mat"], ["plot", "rows.csv", "-o", "r.svg"],
-                        ["run", "m.lisma", "-q", "--samples", "30000", "-o", "r.csv", "--report", "r.html"]):
+        fmu = ["export", "m.lisma", "-o", "q.fmu", "--sources"]
+        commands = [["run", "m.lisma", "-q", "--samples", "30000", "-o", "r.mat"], ["plot", "rows.csv", "-o", "r.svg"],
+                    ["run", "m.lisma", "-q", "--samples", "30000", "-o", "r.csv", "--report", "r.html"]]
+        for command in commands + [fmu] * (self.saltus(*fmu).status == 0):
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 process = self.popen(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                while process.poll() is None and not glob.glob(self.path(".saltus*")):
+                while process.poll() is None and not glob.glob(self.path(".saltus*")) + glob.glob(self.path("q.fmu.*")):
                     time.sleep(0.001)
                 if process.poll() is None:
                     process.send_signal(number)
                 self.assertIn(process.wait(timeout=60), (0, -number, 128 + number), command)
                 ended += process.returncode != 0
-                self.assertEqual(glob.glob(self.path(".saltus*")), [], command)
+                self.assertEqual(glob.glob(self.path(".saltus*")) + glob.glob(self.path("q.fmu.*")), [], command)
         self.assertGreater(ended, 0)
 
     def test_a_reader_that_waits(self):

@@ -220,6 +220,22 @@ class EventModels(cli_case.CliCase):
         self.assertLess(parts[54], 0.8, parts)
         self.assertLess(parts[30], 0.1, parts)
 
+    def test_powers_that_begin_at_the_start(self):
+        """A thermostat reads a power, at its beginning, within a bounded function: no tolerance loses the state of it."""
+        for drive, before in (("sin(0.4*time^%s)", ""), ("tanh(x^%s)", "x' = x + 1; x(t0) = 0;"), ("cos(abs(x)^%s)", "x' = 1; x(t0) = 0;"),
+                              ("1/(1 + time^%s)", "")):
+            for power in ("1.05", "1.3", "1.7", "2.5"):
+                text = (f"{before} T' = -0.3*(T - 6*{drive % power}) + 52*h; T(t0) = 21; h(t0) = 1; n(t0) = 0; automaton a {{\n"
+                        "state on [T <= 18.6] { set h = 1, n = n + 1; } from off; state off [T >= 20.1] { set h = 0; } from on, init; }\n")
+                self.write("m.lisma", text)
+                found = []
+                for rtol in ("1e-8", "1e-10", "1e-12"):
+                    rows = self.good("run", "m.lisma", "-q", "-o", "-", "--until", "5", "--samples", "5", "--event-rows", "none",
+                                     "--rtol", rtol, "--out", "T,n").out.splitlines()
+                    found.append([float(v) for row in rows[1:] for v in row.split(",")])
+                for other in found[1:]:
+                    self.assertLess(max(abs(a - b) for a, b in zip(found[0], other)), 1e-4, text)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -303,6 +303,24 @@ class Formats(cli_case.CliCase):
         self.good("run", "ball.lisma", "-q", "-o", "without_ending", *self.COLUMNS)
         self.assertEqual(self.read("without_ending"), self.read("want.csv"))
 
+    def test_records_pictures_and_archives(self):
+        """The ending of every output says what it is, or it is an error."""
+        self.write("k.lisma", "const k = 1; x' = -k*x; x(t0) = 1;\nexperiment { end = 1; }\n")
+        self.write("d.csv", "time,x\n0,1\n1,0.4\n")
+        run = ["run", "k.lisma", "-q", "-o", "r.csv"]
+        for command, option, endings in (
+                (run, "--events", (".json", ".csv.gz", ".jsonl.gz", ".parquet", ".mat", ".JSONL", ".")),
+                (run, "--plot", (".bmp", ".gif")), (run, "--report", (".htm", ".pdf")),
+                (["fit", "k.lisma", "--data", "d.csv", "--params", "k"], "--plot", (".bmp", ".csv")),
+                (["linearize", "k.lisma", "--inputs", "k", "--outputs", "x", "--response", "0.1:1:3"], "--plot", (".bmp",)),
+                (["export", "k.lisma"], "-o", (".zip", ".mat", ".FMU"))):
+            for ending in endings:
+                self.fails(2, *command, option, "out" + ending, says="out" + ending)
+                self.assertFalse(os.path.exists(self.path("out" + ending)), (command, ending))
+        self.good(*run, "--events", "without_ending")
+        self.good(*run, "--events", "e.jsonl")
+        self.assertEqual(self.read("without_ending"), self.read("e.jsonl"))
+
     def test_tables_that_are_csv(self):
         self.write("k.lisma", "const k = 1; x' = -k*x; x(t0) = 1;\nexperiment { end = 1; }\n")
         self.write("d.csv", "time,x\n0,1\n1,0.4\n")

@@ -313,6 +313,29 @@ TEST(tables_contain_their_values_and_slopes) {
   }
 }
 
+// A power with an exponent that is no whole number begins at 0: what rounding puts beside its
+// beginning does not lose all that is known of it.
+TEST(powers_begin_at_zero) {
+  const double exponents[] = {0.3, 0.999, 1.05, 1.5, 5.0 / 3.0, 2.5, 7.1};
+  for (size_t i = 0; i < SLT_COUNT(exponents); i++) {
+    double b = exponents[i];
+    for (double below = 0.0; below<1.0; below = below> 0.0 ? 10.0 * below : 1e-300) {
+      ModelInterval base = {-below, 1e-6};
+      ModelInterval v = model_interval_apply(MODEL_OP_POW, base, (ModelInterval){b, b});
+      CHECK(v.lo == 0.0 && v.hi >= pow(1e-6, b) && v.hi <= 1.001 * pow(1e-6, b), "one point");
+      v = model_interval_apply(MODEL_OP_POW, base, (ModelInterval){b, b + 1e-4});
+      CHECK(v.lo == 0.0 && v.hi >= pow(1e-6, b) && v.hi <= 1.001 * pow(1e-6, b), "a range");
+    }
+    ModelInterval negative = {-2.0, -1.0};
+    ModelInterval v = model_interval_apply(MODEL_OP_POW, negative, (ModelInterval){b, b});
+    CHECK(isinf(v.lo) && isinf(v.hi), "no values");
+  }
+  // exponents among which there is a whole number have values on both sides
+  ModelInterval v =
+      model_interval_apply(MODEL_OP_POW, (ModelInterval){-3.0, 1.0}, (ModelInterval){2.9, 3.1});
+  CHECK(v.lo <= -27.0, "a whole number between");
+}
+
 TEST(bounds_are_not_wasteful) {
   // a proof needs bounds that shrink with their arguments
   for (size_t i = 0; i < SLT_COUNT(unary); i++) {
