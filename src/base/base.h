@@ -34,6 +34,15 @@
 /// Put numbers in order where they are (Shell's method: short lists, nearly in order mostly).
 void base_sort_ascending(uint32_t* list, uint32_t count);
 
+/// What waits for its time, in a heap: heap[0] is the first, by number among those of one time.
+typedef struct BaseDue {
+  double t;
+  uint32_t id;
+} BaseDue;
+
+void base_due_add(BaseDue* heap, uint32_t* count, double t, uint32_t id);
+void base_due_drop(BaseDue* heap, uint32_t* count);
+
 /// Lists by key, behind each other in one array.
 typedef struct BaseLists {
   uint32_t* begin;  // per key and one more
@@ -65,6 +74,7 @@ typedef struct BaseKeys {
 } BaseKeys;
 
 void base_keys_clear(BaseKeys* keys);
+void base_keys_free(BaseKeys* keys, const SltAllocator* a);
 /// The entry of a key; NULL for none.
 const BaseKey* base_keys_find(const BaseKeys* keys, uint64_t key);
 /// Add a key that is not there. False: memory is short.

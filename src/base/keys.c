@@ -10,6 +10,12 @@ void base_keys_clear(BaseKeys* keys) {
   keys->count = 0;
 }
 
+void base_keys_free(BaseKeys* keys, const SltAllocator* a) {
+  base_free(a, keys->entries, keys->room * sizeof *keys->entries);
+  base_free(a, keys->table, keys->table_size * sizeof *keys->table);
+  *keys = (BaseKeys){0};
+}
+
 /// Where a key is in the table, or the free place where it belongs.
 static uint32_t* find_slot(const BaseKeys* keys, uint64_t key) {
   size_t mask = keys->table_size - 1;

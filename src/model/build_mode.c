@@ -445,14 +445,20 @@ static bool anything_reads_pre(const ModelBuild* build, const BuildSet* set) {
   return false;
 }
 
+/// Events in models of many automata and time events are local: few equations are computed at a
+/// time.
+static bool has_local_events(const ModelBuild* build) {
+  return build->ir->automata.count > SHARE_FROM || build->ir->schedules.count > SHARE_FROM;
+}
+
 /// In models of many automata all relations are in one mode, and what their slopes are made of has
 /// just been computed for the equations. Slopes that are nothing but the derivatives of the states,
 /// one after the other, are the same program.
 static void share_with_atoms(ModeScope* scope, const uint32_t* rhs, BuildSet* set) {
   ModelBuild* build = scope->build;
   uint32_t count = build->ir->atoms.count;
-  if (build->ir->automata.count <= SHARE_FROM || set->implicit || set->sym->block_count > 0 ||
-      set->sym->offsets || anything_reads_pre(build, set)) {
+  if (!has_local_events(build) || set->implicit || set->sym->block_count > 0 || set->sym->offsets ||
+      anything_reads_pre(build, set)) {
     return;
   }
   AtomPrograms* programs = ARENA_NEW(&build->arena, AtomPrograms);
@@ -517,8 +523,7 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
   }
   roll_equations(build, &done);
   done.implicit = build_implicit(build, &done);
-  // events in models of many automata are local: few equations are computed at a time
-  if (!done.implicit && build->ir->automata.count > SHARE_FROM) {
+  if (!done.implicit && has_local_events(build)) {
     done.rhs.slices = build_output_slices(build, &done.rhs);
   }
   share_with_atoms(&scope, rhs, &done);
@@ -820,7 +825,7 @@ static AtomPrograms atom_programs(ModelBuild* build, const BuildSet* set, const 
 }
 
 bool build_is_shared(const ModelBuild* build, const BuildSet* set) {
-  return set->mode_count >= SHARE_FROM || build->ir->automata.count > SHARE_FROM;
+  return set->mode_count >= SHARE_FROM || has_local_events(build);
 }
 
 /// The relations that lead from equations to those in their place, and back.

@@ -73,6 +73,14 @@ static uint32_t differentiate(const ModelPiece* piece, int order, double* c) {
   return degree;
 }
 
+double model_piece_size(const ModelPiece* piece) {
+  double size = 0.0;
+  for (uint32_t i = 0; i <= piece->degree; i++) {
+    size = fmax(size, fabs(piece->c[i]));
+  }
+  return size;
+}
+
 double model_history_value(const ModelHistory* history, double t, int order) {
   if (history->end == history->begin) return 0.0 * t;
   const ModelPiece* piece =

@@ -269,6 +269,8 @@ typedef struct ModelHistory {
   uint32_t begin, end;
 } ModelHistory;
 
+/// The largest coefficient of a piece.
+double model_piece_size(const ModelPiece* piece);
 /// Value, slope or curvature of a history at time t.
 double model_history_value(const ModelHistory* history, double t, int order);
 /// The same for all times t, and one derivative more (order 3); whether all of t is in one piece.
@@ -539,6 +541,12 @@ typedef double ModelStateFn(const void* user, uint32_t state);
 /// Visit the registers that the slice of an output reads, as often as it does.
 void model_program_visit_reads(const ModelProgram* program, uint32_t output, ModelReadFn* visit,
                                void* user);
+/// For each key the outputs that read it. `key`: what a register holds at the beginning, MODEL_NONE
+/// for nothing; `seen`: room for as many as there are keys. False: memory is short, or not all
+/// outputs have slices.
+bool model_program_list_readers(const ModelProgram* program, const uint32_t* key,
+                                uint32_t key_count, uint32_t* seen, const SltAllocator* a,
+                                BaseLists* readers);
 /// One output alone, on bound registers: asks for the states that it reads. Same bits as the whole
 /// run. False, and nothing done, where the program has no slice for it.
 bool model_program_run_output(const ModelProgram* program, const ModelContext* context,
@@ -576,6 +584,20 @@ void model_singles_clear(ModelSingles* singles, const SltAllocator* a);
 bool model_singles_run(const ModelSingles* singles, const ModelProgram* program,
                        const ModelContext* context, double* regs, double t, ModelStateFn* state,
                        const void* user, uint32_t output, double* value);
+
+/// What a register is between two events, as far as switches go.
+typedef enum ModelSwitched {
+  MODEL_SWITCHED_FIXED,  // the same all the time, whatever the switches
+  MODEL_SWITCHED_FREE,   // moves with time and states, and depends on no switch
+  MODEL_SWITCHED_KNOWN,  // one number for each position of the switches
+  MODEL_SWITCHED_SHIFT,  // what is free, plus what is known
+  MODEL_SWITCHED_OTHER
+} ModelSwitched;
+
+/// What an instruction makes of its operands (a, b; c: the condition of a selection); `depends`:
+/// some of them depend on switches.
+ModelSwitched model_switched_by(const ModelInstr* pc, uint32_t operands, ModelSwitched a,
+                                ModelSwitched b, ModelSwitched c, bool depends);
 
 /// How a value depends on time and states, with the inputs that stand still.
 typedef enum ModelClass { MODEL_CLASS_FIXED, MODEL_CLASS_AFFINE, MODEL_CLASS_OTHER } ModelClass;

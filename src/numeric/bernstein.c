@@ -19,6 +19,14 @@ void num_bernstein_halve(const double* c, uint32_t degree, double* left, double*
 }
 
 // two of de Casteljau's constructions
+void num_bernstein_fit(const double* y, double* c) {
+  c[0] = y[0];
+  c[1] = (-13.0 * y[0] + 48.0 * y[1] - 36.0 * y[2] + 16.0 * y[3] - 3.0 * y[4]) / 12.0;
+  c[2] = (13.0 * y[0] - 64.0 * y[1] + 120.0 * y[2] - 64.0 * y[3] + 13.0 * y[4]) / 18.0;
+  c[3] = (-3.0 * y[0] + 16.0 * y[1] - 36.0 * y[2] + 48.0 * y[3] - 13.0 * y[4]) / 12.0;
+  c[4] = y[4];
+}
+
 void num_bernstein_restrict(double* c, uint32_t degree, double from, double to) {
   if (to < 1.0) {
     double work[NUM_BERNSTEIN];

@@ -102,6 +102,30 @@ bool num_multilinear_solve(const double values[][NUM_PATTERNS], uint32_t count, 
   return false;
 }
 
+bool num_multilinear_search(const double values[][NUM_PATTERNS], uint32_t count, uint32_t mask,
+                            uint32_t fixed, double* alpha) {
+  static const double wanted[NUM_MULTILINEAR] = {0.0, 0.0, 0.0};
+  static const double starts[] = {0.5, 0.15, 0.85};
+  uint32_t tries = 1;
+  for (uint32_t m = mask; m & (m - 1); m &= m - 1) {
+    tries *= tries == 1 ? 9 : 3;
+  }
+  for (uint32_t attempt = 0; attempt < tries; attempt++) {
+    uint32_t digits = attempt;
+    for (uint32_t k = 0; k < count; k++) {
+      alpha[k] = mask >> k & 1u ? starts[digits % 3] : 0.5;
+      if (mask >> k & 1u) digits /= 3;
+    }
+    if (!num_multilinear_solve(values, count, mask, fixed, wanted, alpha)) continue;
+    bool inside = true;
+    for (uint32_t k = 0; k < count; k++) {
+      if (mask >> k & 1u) inside &= alpha[k] >= 0.0 && alpha[k] <= 1.0;
+    }
+    if (inside) return true;
+  }
+  return false;
+}
+
 static NumInterval scaled(NumInterval a, double by) {
   return by < 0.0 ? (NumInterval){by * a.hi, by * a.lo} : (NumInterval){by * a.lo, by * a.hi};
 }

@@ -633,6 +633,8 @@ void num_lu_solve_transposed(uint32_t n, const double* lu, const uint32_t* pivot
 
 /// Coefficients of the two halves of a piece.
 void num_bernstein_halve(const double* c, uint32_t degree, double* left, double* right);
+/// Coefficients of the polynomial of degree 4 through values at 0, 1/4, 1/2, 3/4 and 1.
+void num_bernstein_fit(const double* y, double* c);
 /// Coefficients of the part over [from, to] of [0, 1].
 void num_bernstein_restrict(double* c, uint32_t degree, double from, double to);
 
@@ -656,6 +658,11 @@ double num_multilinear_value(const double* values, uint32_t count, uint32_t mask
 /// by Newton's method from `alpha`. False: none was found.
 bool num_multilinear_solve(const double values[][NUM_PATTERNS], uint32_t count, uint32_t mask,
                            uint32_t fixed, const double* wanted, double* alpha);
+
+/// The same for combinations that are 0 by coefficients in [0, 1]. There may be several solutions:
+/// the search begins at different points until it finds one inside.
+bool num_multilinear_search(const double values[][NUM_PATTERNS], uint32_t count, uint32_t mask,
+                            uint32_t fixed, double* alpha);
 
 /// Whether for any numbers in `values` (by equation and pattern) the `count` equations "the
 /// combination is 0" have a solution in (0, 1)^count, by Krawczyk's operator around `middle`, the

@@ -19,6 +19,7 @@ typedef struct Bench {
   ModelVar vars[VALUES];
   ModelSchedule schedules[AUTOMATA];
   EngSchedule runs[AUTOMATA];
+  BaseDue due[AUTOMATA];
   EngTransition edges[AUTOMATA];
   uint32_t state[AUTOMATA];
   uint8_t computed[VALUES];
@@ -57,6 +58,7 @@ static Bench* bench_open(const uint32_t* ranks, const uint32_t* writes) {
   b->sim.values.computed = b->computed;
   b->sim.instant.transitions = b->edges;
   b->sim.instant.schedules = b->runs;
+  b->sim.instant.due = b->due;
   b->sim.memory.inner = base_allocator(NULL);
   b->sim.options.allocator = base_owner_allocator(&b->sim.memory);
   CHECK(events_create(&b->sim) == SLT_OK, "created");
@@ -155,6 +157,7 @@ TEST(ticks_do_not_drift) {
   for (uint32_t i = 0; i < 3; i++) {
     b->schedules[i] = (ModelSchedule){.periodic = true, .count = -1, .priority = priorities[i]};
     b->runs[i] = (EngSchedule){.start = 0.3, .period = 0.1, .next = 0.3, .active = true};
+    b->due[i] = (BaseDue){0.3, i};
   }
   double t = 0.3;
   for (uint32_t k = 0; k < 100000; k++) {

@@ -10,7 +10,7 @@ typedef struct Bench {
   EngSim sim;
   Model model;
   struct EngLocal local;
-  EngWaiting heap[2 * ATOMS + LOCAL_ATOMS];
+  BaseDue heap[2 * ATOMS + LOCAL_ATOMS];
   EngCrossing crossings[ATOMS];
   uint8_t waits[ATOMS];
   uint8_t live[ATOMS];
@@ -55,11 +55,11 @@ TEST(crossings_come_in_order) {
   b->waits[3] = 0;
   double last = -1.0;
   uint32_t count = 0;
-  for (const EngWaiting* first = local_first(&b->sim); first; first = local_first(&b->sim)) {
-    CHECK(first->t >= last && first->t == time_of(first->atom, 5), "in order, as found last");
-    CHECK(first->atom != 3, "waits no more");
+  for (const BaseDue* first = local_first(&b->sim); first; first = local_first(&b->sim)) {
+    CHECK(first->t >= last && first->t == time_of(first->id, 5), "in order, as found last");
+    CHECK(first->id != 3, "waits no more");
     last = first->t;
-    b->waits[first->atom] = 0;
+    b->waits[first->id] = 0;
     count++;
   }
   CHECK(count == ATOMS - 1, "all of them");

@@ -105,20 +105,12 @@ bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
   return (times->count >= SUSPECT && is_near(times, COMING)) || soon;
 }
 
-/// The speed with which a relation has come to its boundary; 0: it was there.
-static double approach_speed(const EngSim* sim, uint32_t index) {
-  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    if (sim->detect.crossings[i].index == index) return fabs(sim->detect.crossings[i].slope);
-  }
-  return 0.0;
-}
-
 bool eng_zeno_is_slow(EngSim* sim, uint32_t transition) {
   uint32_t gap = eng_impact_gap(sim, transition);
   if (gap == MODEL_NONE) return false;
   EngAccumulation* times = &sim->contact.accumulations[transition];
   double leaves = -sim->detect.gdot[gap];
-  double fastest = fmax(times->fastest, fmax(leaves, approach_speed(sim, gap)));
+  double fastest = fmax(times->fastest, fmax(leaves, eng_trace_speed(sim, gap)));
   bool slow = leaves <= fmax(SLOW, sqrt(sim->contact.accuracy)) * fastest;
   if (!slow && fastest == times->fastest) return false;
   // a reset that takes the gap elsewhere ends no flight

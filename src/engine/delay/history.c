@@ -116,14 +116,6 @@ static uint32_t find_level(const EngDelay* delay, uint32_t from, uint32_t level)
   return HISTORY_NONE;
 }
 
-static double size_of(const ModelPiece* piece) {
-  double size = 0.0;
-  for (uint32_t i = 0; i <= piece->degree; i++) {
-    size = fmax(size, fabs(piece->c[i]));
-  }
-  return size;
-}
-
 /// What a variable may jump by without a reason: values that cancel to zero (a sliding motion's)
 /// are rounding noise, and an instant made of noise would make noise of its own, for each delay
 /// one.
@@ -139,7 +131,7 @@ static double slope_at(const ModelPiece* piece, bool end, double floor, double* 
   if (piece->degree == 0 || !(length > 0.0)) return 0.0;
   uint32_t k = end ? piece->degree - 1 : 0;
   double scale = (double)piece->degree / length;
-  *noise = fmax(JUMP_ULPS * DBL_EPSILON * size_of(piece), floor) * scale;
+  *noise = fmax(JUMP_ULPS * DBL_EPSILON * model_piece_size(piece), floor) * scale;
   return (piece->c[k + 1] - piece->c[k]) * scale;
 }
 
@@ -147,7 +139,7 @@ static double slope_at(const ModelPiece* piece, bool end, double floor, double* 
 static uint32_t level_between(const ModelPiece* left, const ModelPiece* right, uint32_t mark,
                               double floor) {
   if (mark > LEVEL_SMOOTH) return LEVEL_SMOOTH;
-  double size = fmax(size_of(left), size_of(right));
+  double size = fmax(model_piece_size(left), model_piece_size(right));
   double jump = fabs(left->c[left->degree] - right->c[0]);
   if (!(jump <= fmax(JUMP_ULPS * DBL_EPSILON * size, floor))) return 0;
   double left_noise = 0.0;
@@ -281,20 +273,10 @@ static ModelPiece known_piece(const EngSim* sim, const ModelDelay* model, double
   return piece;
 }
 
-/// The polynomial of degree four through values at equal distances, in the Bernstein basis.
-static void fit(const double* y, ModelPiece* piece) {
-  piece->degree = FIT_NODES - 1;
-  piece->c[0] = y[0];
-  piece->c[1] = (-13.0 * y[0] + 48.0 * y[1] - 36.0 * y[2] + 16.0 * y[3] - 3.0 * y[4]) / 12.0;
-  piece->c[2] = (13.0 * y[0] - 64.0 * y[1] + 120.0 * y[2] - 64.0 * y[3] + 13.0 * y[4]) / 18.0;
-  piece->c[3] = (-3.0 * y[0] + 16.0 * y[1] - 36.0 * y[2] + 48.0 * y[3] - 13.0 * y[4]) / 12.0;
-  piece->c[4] = y[4];
-}
-
 /// Whether the polynomial through the first samples meets the last two.
 static bool fits(EngSim* sim, uint32_t delay, const ModelPiece* piece, const double* y) {
   const ModelVar* var = &sim->model->vars[sim->model->delays[delay].var];
-  double allowed = FIT_SHARE * eng_weight(sim, var->env, size_of(piece));
+  double allowed = FIT_SHARE * eng_weight(sim, var->env, model_piece_size(piece));
   ModelHistory one = {piece, 0, 1};
   double h = piece->t1 - piece->t0;
   double first = model_history_value(&one, piece->t0 + 0.125 * h, 0);
@@ -317,8 +299,8 @@ static SltStatus append_computed(EngSim* sim, double from, double to, uint32_t d
   for (uint32_t i = 0; i < sim->model->delay_count && good; i++) {
     const ModelDelay* model = &sim->model->delays[i];
     if (!is_computed(sim, model) || model->linear) continue;
-    ModelPiece piece = {.t0 = from, .t1 = to};
-    fit(&sim->history.samples[(size_t)i * FIT_POINTS], &piece);
+    ModelPiece piece = {.t0 = from, .t1 = to, .degree = FIT_NODES - 1};
+    num_bernstein_fit(&sim->history.samples[(size_t)i * FIT_POINTS], piece.c);
     good = fits(sim, i, &piece, &sim->history.samples[(size_t)i * FIT_POINTS]);
   }
   double middle = from + 0.5 * h;
@@ -328,10 +310,10 @@ static SltStatus append_computed(EngSim* sim, double from, double to, uint32_t d
   }
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     if (!is_computed(sim, &sim->model->delays[i])) continue;
-    ModelPiece piece = {.t0 = from, .t1 = to};
-    fit(&sim->history.samples[(size_t)i * FIT_POINTS], &piece);
+    ModelPiece piece = {.t0 = from, .t1 = to, .degree = FIT_NODES - 1};
+    num_bernstein_fit(&sim->history.samples[(size_t)i * FIT_POINTS], piece.c);
     if (sim->model->delays[i].linear) straighten(&piece);
-    eng_scale_note(sim, sim->model->vars[sim->model->delays[i].var].env, size_of(&piece));
+    eng_scale_note(sim, sim->model->vars[sim->model->delays[i].var].env, model_piece_size(&piece));
     SLT_TRY(add_piece(sim, &sim->history.delays[i], &piece));
   }
   return SLT_OK;

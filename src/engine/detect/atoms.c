@@ -385,13 +385,37 @@ static void find_rates(EngSim* sim) {
 static double time_of_change(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (sim->stepper->control.h_next > 0.0) return sim->stepper->control.h_next;
+  if (sim->detect.keeps_change && sim->detect.change_time > 0.0) return sim->detect.change_time;
   find_rates(sim);
   double shortest = (double)INFINITY;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double scale = fmax(eng_scale(sim, mode->state_env[i]), fabs(sim->x[i]));
     if (scale > 0.0) shortest = fmin(shortest, scale / fabs(sim->probe.x[i]));
   }
-  return isfinite(shortest) ? shortest : 1e-3 * eng_horizon(sim);
+  sim->detect.change_time = isfinite(shortest) ? shortest : 1e-3 * eng_horizon(sim);
+  return sim->detect.change_time;
+}
+
+/// The flow stays as it is while relations are looked at one after the other.
+static void keep_change(EngSim* sim, bool keeps) {
+  sim->detect.keeps_change = keeps;
+  sim->detect.change_time = 0.0;
+}
+
+/// A point ahead, along the flow.
+typedef struct Ahead {
+  EngSim* sim;
+  double time;
+} Ahead;
+
+static double state_ahead(const void* user, uint32_t state) {
+  EngSim* sim = ((const Ahead*)user)->sim;
+  double rate = 0.0;
+  if (!eng_output(sim, ENG_SINGLE_RHS, sim->core.t, eng_point_state, sim->x, state, &rate)) {
+    find_rates(sim);
+    rate = sim->probe.x[state];
+  }
+  return sim->x[state] + ((const Ahead*)user)->time * rate;
 }
 
 /// How much the slope of g changes along the flow within the time `ahead`; 0 where the flow is not
@@ -399,12 +423,17 @@ static double time_of_change(EngSim* sim) {
 static double slope_change(EngSim* sim, uint32_t index, double gdot, double ahead) {
   const ModelMode* mode = sim->core.mode;
   if (eng_is_held(sim) || !(ahead > 0.0)) return 0.0;
+  double t = sim->core.t + ahead;
+  double slope = 0.0;
+  Ahead point = {sim, ahead};
+  if (mode->rhs.slices && eng_output(sim, ENG_SINGLE_SLOPE, t, state_ahead, &point, index, &slope))
+    return slope - gdot;
   find_rates(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->probe.x[i] = sim->x[i] + ahead * sim->probe.x[i];
   }
-  model_program_run(&mode->gdot, eng_context(sim), sim->programs.gdot, sim->core.t + ahead,
-                    sim->probe.x, sim->probe.g);
+  model_program_run(&mode->gdot, eng_context(sim), sim->programs.gdot, t, sim->probe.x,
+                    sim->probe.g);
   return sim->probe.g[index] - gdot;
 }
 
@@ -652,6 +681,7 @@ static bool leaves_boundary(EngSim* sim, uint32_t index) {
 bool eng_atoms_leave(EngSim* sim) {
   double t = sim->core.t;
   sim->detect.crossing_count = 0;
+  keep_change(sim, true);
   for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
     uint32_t i = sim->active.indicators[place];
     if (!leaves_boundary(sim, i)) continue;
@@ -661,6 +691,7 @@ bool eng_atoms_leave(EngSim* sim) {
     *crossing = eng_crossing(i, t, t, t, atom->gdot, !atom->truth, certified);
     sim->env[atom->env] = eng_crossing_shows(atom, crossing);
   }
+  keep_change(sim, false);
   if (sim->detect.crossing_count == 0) return false;
   bool fires = eng_anything_enabled(sim);
   // what fires nothing is latched silently, like any other crossing
@@ -705,7 +736,9 @@ void eng_atom_judge(EngSim* sim, uint32_t i) {
 
 void eng_atoms_judge(EngSim* sim) {
   EngList atoms = eng_instant_atoms(sim);
+  keep_change(sim, true);
   judge(sim, atoms.at, atoms.count);
+  keep_change(sim, false);
 }
 
 void eng_restore_truths(EngSim* sim) {

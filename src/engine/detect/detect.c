@@ -52,7 +52,7 @@ static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing
   double t = f->atom->t_linear;
   const EngCalendar* calendar = &sim->core.calendar;
   bool scheduled =
-      fmin(calendar->t_linear, eng_queue_next(sim)) <= p->b || calendar->t_last == p->b;
+      calendar->t_linear <= p->b || eng_ends_at_event(sim, p->b) || calendar->t_last == p->b;
   if (p->b < (scheduled ? t - eng_time_resolution(p->b) : t) || t <= p->a) return false;
   t = fmin(t, p->b);
   *out = eng_crossing(f->index, t, t, t, p->db, !f->truth, true);
@@ -65,7 +65,7 @@ static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing
 static bool coincides(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   if (f->truth || !f->armed || !(p->gb < 0.0) || !(p->db > 0.0)) return false;
   double rho = f->sim->proof.margin[f->index] + p->db * eng_time_resolution(p->b);
-  if (eng_queue_next(f->sim) > p->b || -p->gb > rho) return false;
+  if (!eng_ends_at_event(f->sim, p->b) || -p->gb > rho) return false;
   double hi = p->b + eng_time_resolution(p->b);
   *out = eng_crossing(f->index, p->b, p->b, hi, p->db, true, true);
   return true;
@@ -225,7 +225,7 @@ static bool keeps_side(const EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   double t_end = sim->stepper->trial.t;
   // at a time event rounding may take it along
-  if (atom->kind.asymptotic || eng_queue_next(sim) <= t_end) return false;
+  if (atom->kind.asymptotic || eng_ends_at_event(sim, t_end)) return false;
   if (isfinite(atom->t_linear)) return atom->t_linear - eng_time_resolution(t_end) > t_end;
   bool proves = sim->options.detection == SLT_DETECTION_CERTIFIED &&
                 sim->core.mode->atom_class[index] != MODEL_CLASS_OTHER;
@@ -263,14 +263,13 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
   EngFollower f = follower_of(sim, index);
   EngPiece piece = {t_from, t_end, atom->g, atom->g, atom->gdot, atom->gdot};
   // where its time tells when it crosses, its end is asked for by time events alone
-  bool scheduled = isfinite(atom->t_linear) && eng_queue_next(sim) > t_end;
+  bool scheduled = isfinite(atom->t_linear) && !eng_ends_at_event(sim, t_end);
   if (!scheduled) eng_follower_value(&f, t_end, &piece.gb, &piece.db);
   eng_control_atom(sim, index, t_from);
   return first_crossing(&f, &piece, out);
 }
 
-/// How far from its place a crossing may be: rounding of g leaves it open.
-static double half_bracket(const EngSim* sim, const EngCrossing* c) {
+double eng_half_bracket(const EngSim* sim, const EngCrossing* c) {
   double width = sim->proof.margin[c->index] / fabs(c->slope);
   if (!(width <= WIDEST * sim->stepper->trial.h)) width = WIDEST * sim->stepper->trial.h;
   return width + 0.5 * eng_time_resolution(c->t);
@@ -284,10 +283,10 @@ static double keep_first(EngSim* sim, double first) {
   uint32_t kept = 0;
   EngCrossing* all = sim->detect.crossings;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    if (all[i].t == first) reach = fmax(reach, half_bracket(sim, &all[i]));
+    if (all[i].t == first) reach = fmax(reach, eng_half_bracket(sim, &all[i]));
   }
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    if (all[i].t > first && all[i].t > first + reach + half_bracket(sim, &all[i])) continue;
+    if (all[i].t > first && all[i].t > first + reach + eng_half_bracket(sim, &all[i])) continue;
     if (i > kept) {
       EngCrossing due = all[i];
       all[i] = all[kept];
@@ -601,7 +600,8 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   sim->detect.crossing_count = 0;
   sim->core.exit.pending = sim->core.contact.lifts = false;
   sim->core.exit.t = sim->core.contact.lifts_at = (double)INFINITY;
-  if (sim->active.indicator_count == 0) return SLT_OK;
+  bool timed = ENG_UNLIKELY(sim->local) && eng_queue_next(sim) < t_end;
+  if (sim->active.indicator_count == 0 && !timed) return SLT_OK;
   if (ENG_UNLIKELY(sim->local) && eng_local_detect_slow(sim, t_from, found)) return SLT_OK;
   bool near = false;
   SLT_TRY(begin_search(sim, t_from, &near));

@@ -150,6 +150,8 @@ typedef struct EngDetection {
   double* g_zero;                // at time 0, for those in time alone
   double *end_g, *end_gdot;      // at the end of the trial
   uint64_t g_epoch, gdot_epoch;  // values.epoch for which `g` and `gdot` are known; 0: none
+  double change_time;            // in which the flow changes something; 0: not known
+  bool keeps_change;             // ... which holds for all relations that are looked at now
   EngCrossing* crossings;        // found on the present trial
   uint32_t crossing_count;
   double last_place;    // of a crossing, in the trial before from the same point; else that point
@@ -356,6 +358,8 @@ bool eng_extrapolates(const EngSim* sim, const ModelAtom* model);
 double eng_extrapolate_slow(EngSim* sim);
 /// Whether an atom of the present mode can have a g that is linear in time.
 bool eng_may_be_linear(const EngSim* sim, uint32_t index);
+/// How far from its place a crossing may be: rounding of g leaves it open.
+double eng_half_bracket(const EngSim* sim, const EngCrossing* crossing);
 /// Crossing times of the atoms that are linear in time, from the values at core.t.
 void eng_schedule_linear(EngSim* sim);
 /// ... for one that is linear in time alone, by its value at time 0: a value that it reads has

@@ -115,23 +115,40 @@ static bool is_wide(const EngSim* sim, uint32_t env) {
   return index->wide[state == MODEL_NONE ? env : sim->model->env_count + state] != 0;
 }
 
+/// Whether an action can be carried out in place.
+static bool action_suits(const EngSim* sim, const ModelAction* action) {
+  if (action->guess || sim->values.computed[action->env] || is_wide(sim, action->env)) return false;
+  for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+    uint32_t env = model_term_input(&action->value, k);
+    if (env == MODEL_NONE) continue;
+    if (env >= sim->model->env_count || sim->values.computed[env]) return false;
+  }
+  return true;
+}
+
 /// Whether the actions can be carried out in place; what they read is there then.
 static bool actions_suit(EngSim* sim, uint32_t begin, uint32_t count) {
-  uint32_t env_count = sim->model->env_count;
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
-    if (action->guess || sim->values.computed[action->env] || is_wide(sim, action->env))
-      return false;
+    if (!action_suits(sim, action)) return false;
     for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
       uint32_t env = model_term_input(&action->value, k);
-      if (env == MODEL_NONE) continue;
-      if (env >= env_count || sim->values.computed[env]) return false;
-      local_fetch(sim, env);
+      if (env != MODEL_NONE) local_fetch(sim, env);
     }
     local_fetch(sim, action->env);
     if (!local_note_change(sim, action->env)) return false;
   }
   return true;
+}
+
+bool local_is_plain_time(const EngSim* sim, const ModelSchedule* schedule) {
+  bool plain = schedule->goto_count == 0 && !schedule->stops && schedule->priority >= 0 &&
+               schedule->action_count <= LOCAL_STATES;
+  for (uint32_t i = 0; plain && i < schedule->action_count; i++) {
+    const ModelAction* action = &sim->model->actions[schedule->action_begin + i];
+    plain = action_suits(sim, action) && local_reads_values(sim, &action->value);
+  }
+  return plain;
 }
 
 static bool fires_plainly(EngSim* sim, uint32_t transition) {
@@ -205,30 +222,20 @@ static bool state_asks(const EngSim* sim, const ModelState* state, uint32_t atom
   return false;
 }
 
-/// Whether no other automaton asks for event indicators of the state that is left.
-static bool leaves_alone(const EngSim* sim, const ModelState* left, const ModelState* to) {
-  for (uint32_t i = 0; i < left->outgoing_count; i++) {
-    const ModelGuard* guard = &sim->model->transitions[left->outgoing[i]].guard;
-    for (uint32_t k = 0; k < guard->atom_count; k++) {
-      uint32_t id = guard->atoms[k];
-      if (sim->local->index.owner[id] == LOCAL_SEVERAL && !state_asks(sim, to, id)) return false;
-    }
-  }
-  return true;
-}
-
 /// Relations of the state that is left, if no state asks for them any more, do not matter from here
 /// on; those of the new one do, and are judged. False: that concerns others, too.
 static bool enter(EngSim* sim, uint32_t automaton, uint32_t from) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const ModelState* left = &a->states[from];
   const ModelState* to = &a->states[sim->state[automaton]];
-  sim->programs.entered_state[automaton] =
-      sim->state[automaton];  // what follows here is all there is to it
+  bool alone = true;  // no other automaton asks for those of the state that is left
+  // what follows here is all there is to it
+  sim->programs.entered_state[automaton] = sim->state[automaton];
   for (uint32_t i = 0; i < left->outgoing_count; i++) {
     const ModelGuard* guard = &sim->model->transitions[left->outgoing[i]].guard;
     for (uint32_t k = 0; k < guard->atom_count; k++) {
       if (state_asks(sim, to, guard->atoms[k])) continue;
+      alone &= sim->local->index.owner[guard->atoms[k]] != LOCAL_SEVERAL;
       if (!local_keep_atom(sim, guard->atoms[k])) return false;
       sim->active.live[guard->atoms[k]] = 0;
       sim->active.stale = true;
@@ -246,7 +253,7 @@ static bool enter(EngSim* sim, uint32_t automaton, uint32_t from) {
       if (!sim->atoms[id].relevant_start) sim->atoms[id].fresh = true;
     }
   }
-  return leaves_alone(sim, left, to);
+  return alone;
 }
 
 /// Truth of a relation that may have changed. False: it cannot be decided here.
@@ -318,6 +325,19 @@ static bool follow_touched(EngSim* sim, uint32_t fired) {
   return plain && is_of_one_kind(sim);
 }
 
+/// Assign what is queued; what reads it is touched.
+static SltStatus touch_assigned(EngSim* sim, bool* plain) {
+  Events* events = &sim->events;
+  SLT_TRY(events_assign(sim));
+  sim->local->touched.stamp++;
+  sim->local->touched.count = 0;
+  for (uint32_t i = 0; i < events->assigned_count; i++) {
+    *plain &= touch_value(sim, sim->model->actions[events->assigned[i].action].env);
+  }
+  events_forget_assigned(sim);
+  return SLT_OK;
+}
+
 /// Fire what was chosen: so many transitions, and the first of the switches. `plain` false: what
 /// was touched concerns others, too.
 static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t flips, uint32_t* iteration,
@@ -338,14 +358,8 @@ static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t flips, uint32_
     SLT_TRY(eng_fire_transition(sim, events->fired[i], *iteration));
   }
   eng_trace_candidate(sim);
-  SLT_TRY(events_assign(sim));
+  SLT_TRY(touch_assigned(sim, plain));
   ++*iteration;
-  sim->local->touched.stamp++;
-  sim->local->touched.count = 0;
-  for (uint32_t i = 0; i < events->assigned_count; i++) {
-    *plain &= touch_value(sim, model->actions[events->assigned[i].action].env);
-  }
-  events_forget_assigned(sim);
   for (uint32_t i = 0; i < flips; i++) {
     *plain &= touch_value(sim, model->automata[switches[i]].states[0].test_env);
     *plain &= touch_value(sim, model->automata[switches[i]].states[1].test_env);
@@ -359,6 +373,26 @@ static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t flips, uint32_
     *plain &= enter(sim, automaton, from[i]);
   }
   *plain &= follow_touched(sim, count);
+  return SLT_OK;
+}
+
+SltStatus local_run_due(EngSim* sim, uint32_t* first, uint32_t* iteration, bool* plain) {
+  Events* events = &sim->events;
+  for (; *plain && *first < events->due_count; ++*first) {
+    uint32_t index = events->due[*first];
+    const ModelSchedule* schedule = &sim->model->schedules[index];
+    if (!sim->local->index.plain_time[index] ||
+        !actions_suit(sim, schedule->action_begin, schedule->action_count)) {
+      break;
+    }
+    events_forget_assigned(sim);
+    uint32_t record =
+        eng_trace_schedule(sim, index, MODEL_NONE, MODEL_NONE, MODEL_NONE, (*iteration)++);
+    EngGroup group = {schedule->action_begin, schedule->action_count, MODEL_NONE, record};
+    SLT_TRY(events_queue_group(sim, group));
+    SLT_TRY(touch_assigned(sim, plain));
+    *plain = follow_touched(sim, 0) && *plain;
+  }
   return SLT_OK;
 }
 
@@ -388,6 +422,23 @@ SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* 
   return SLT_OK;
 }
 
+/// All values and relations, as a round of the usual kind leaves them.
+static SltStatus finish_rounds(EngSim* sim, bool plain) {
+  sim->core.margins.stale = true;
+  eng_local_settle_active(sim);
+  SLT_TRY(eng_enter_mode(sim));
+  if (!plain || sim->detect.has_separating) eng_atoms_update(sim);
+  return SLT_OK;
+}
+
+SltStatus eng_local_due_slow(EngSim* sim, uint32_t* first, uint32_t* iteration) {
+  bool plain = true;
+  if (!is_plain_now(sim) || sim->events.due_count < 2) return SLT_OK;
+  events_enabled_clear(sim);
+  SLT_TRY(local_run_due(sim, first, iteration, &plain));
+  return *first > 0 ? finish_rounds(sim, plain) : SLT_OK;
+}
+
 SltStatus eng_local_rounds_slow(EngSim* sim, uint32_t* iteration, bool* any, bool* back) {
   if (!is_plain_now(sim)) return SLT_OK;
   Events* events = &sim->events;
@@ -399,10 +450,5 @@ SltStatus eng_local_rounds_slow(EngSim* sim, uint32_t* iteration, bool* any, boo
   SLT_TRY(local_run_rounds(sim, iteration, &fired, &plain, back));
   if (!fired) return SLT_OK;
   *any = true;
-  sim->core.margins.stale = true;
-  // all values and relations, as a round of the usual kind leaves them
-  eng_local_settle_active(sim);
-  SLT_TRY(eng_enter_mode(sim));
-  if (!plain || sim->detect.has_separating) eng_atoms_update(sim);
-  return SLT_OK;
+  return finish_rounds(sim, plain);
 }

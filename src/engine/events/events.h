@@ -167,6 +167,7 @@ typedef struct EngSchedule {
 typedef struct EngInstant {
   EngTransition* transitions;
   EngSchedule* schedules;
+  BaseDue* due;                  // ... in a heap, by their next time
   EngChatter* chatter;           // per automaton
   uint32_t *gate_begin, *gates;  // per automaton: its states; for each of them the truth without
                                  // which nothing is enabled, MODEL_NONE where it is not just one

@@ -31,13 +31,16 @@ static void schedule_next(EngSim* sim, uint32_t index) {
     schedule->next = sim->options.t_end;
 }
 
+/// Whether the first of two that are due at once is carried out before the second.
+static bool goes_before(const EngSim* sim, uint32_t first, uint32_t second) {
+  int32_t a = sim->model->schedules[first].priority;
+  int32_t b = sim->model->schedules[second].priority;
+  return a != b ? a > b : first < second;
+}
+
 static void find_next(EngSim* sim) {
-  double next = (double)INFINITY;
-  for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
-    if (sim->instant.schedules[i].active && sim->instant.schedules[i].next < next)
-      next = sim->instant.schedules[i].next;
-  }
-  sim->core.calendar.t_schedule = next;
+  bool any = sim->model->schedule_count > 0;
+  sim->core.calendar.t_schedule = any ? sim->instant.due[0].t : (double)INFINITY;
 }
 
 /// Times that the period cannot tell apart would stop the run.
@@ -75,6 +78,7 @@ static SltStatus skip_past(EngSim* sim, uint32_t index) {
 }
 
 SltStatus eng_queue_init(EngSim* sim) {
+  uint32_t count = 0;
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
     const ModelSchedule* model = &sim->model->schedules[i];
     EngSchedule* schedule = &sim->instant.schedules[i];
@@ -92,28 +96,31 @@ SltStatus eng_queue_init(EngSim* sim) {
     }
     SLT_TRY(skip_past(sim, i));
     schedule_next(sim, i);
+    base_due_add(sim->instant.due, &count, schedule->next, i);
   }
   find_next(sim);
   return SLT_OK;
 }
 
 SltStatus eng_queue_take(EngSim* sim, double t) {
+  uint32_t* due = sim->events.due;
+  uint32_t count = sim->model->schedule_count;
   sim->events.due_count = 0;
-  for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
+  for (uint32_t n = 0; n < sim->model->schedule_count; n++) {
+    uint32_t i = sim->instant.due[0].id;
     EngSchedule* schedule = &sim->instant.schedules[i];
-    if (!schedule->active) continue;
-    if (schedule->next > t && !is_same_time(schedule, schedule->next, t)) continue;
+    if (!schedule->active) break;
+    if (schedule->next > t && !is_same_time(schedule, schedule->next, t)) break;
     schedule->fired++;
     schedule_next(sim, i);
     if (schedule->next <= t) return fail_period(sim, i, t);
-    // insertion by priority keeps the order of the text among equals
-    int32_t priority = sim->model->schedules[i].priority;
+    base_due_drop(sim->instant.due, &count);
+    base_due_add(sim->instant.due, &count, schedule->next, i);
     uint32_t at = sim->events.due_count++;
-    while (at > 0 && sim->model->schedules[sim->events.due[at - 1]].priority < priority) {
-      sim->events.due[at] = sim->events.due[at - 1];
-      at--;
+    for (; at > 0 && goes_before(sim, i, due[at - 1]); at--) {
+      due[at] = due[at - 1];
     }
-    sim->events.due[at] = i;
+    due[at] = i;
   }
   find_next(sim);
   return SLT_OK;

@@ -221,7 +221,10 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
 }
 
 SltStatus eng_run_due_slow(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
-  for (uint32_t i = 0; i < sim->events.due_count; i++) {
+  uint32_t first = 0;
+  if (!late && sim->local) SLT_TRY(eng_local_due_slow(sim, &first, iteration));
+  *any |= first > 0;
+  for (uint32_t i = first; i < sim->events.due_count; i++) {
     if ((sim->model->schedules[sim->events.due[i]].priority < 0) != late) continue;
     SLT_TRY(run_schedule(sim, sim->events.due[i], iteration));
     *any = true;

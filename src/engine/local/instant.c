@@ -252,6 +252,9 @@ static bool run_rounds(EngSim* sim) {
   events_enabled_clear(sim);
   base_keys_clear(&sim->events.path);
   if (events_comes_back(sim, &back) < 0) return false;
+  uint32_t due = 0;
+  if (local_run_due(sim, &due, &iteration, &plain) < 0 || due < sim->events.due_count) return false;
+  fired = due > 0;
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     const EngCrossing* crossing = &sim->detect.crossings[i];
     EngAtom* atom = &sim->atoms[crossing->index];
@@ -414,6 +417,7 @@ static void end_instant(EngSim* sim) {
   if (recorded && !sim->programs.only_states) eng_local_refresh(sim);
   eng_trace_end(sim);
   sim->detect.crossing_count = 0;
+  sim->events.due_count = 0;
 }
 
 bool eng_local_event_slow(EngSim* sim, bool* restart) {

@@ -9,14 +9,8 @@
 #define ENG_LOCAL_MOVED 64  // automata that a local event may move
 
 #define ENG_LOCAL_IMMINENT 256
-#define ENG_LOCAL_AUTOMATA 17  // models of so many automata can have local events (local/)
+#define ENG_LOCAL_LEAST    17  // models of so many automata or time events can have local ones
 #define ENG_LOCAL_WIDE     4   // states read by many, in one trial
-
-/// A crossing that waits for its time.
-typedef struct EngWaiting {
-  double t;
-  uint32_t atom;
-} EngWaiting;
 
 /// A relation close to its boundary, and what was shared when it was last followed.
 typedef struct EngImminent {
@@ -27,7 +21,7 @@ typedef struct EngImminent {
 /// Crossings of the present trial that wait for their time, and what is known of the indicators.
 /// All NULL in models of few automata.
 typedef struct EngLocalTrial {
-  EngWaiting* heap;
+  BaseDue* heap;  // relations, by the time of their crossing
   uint32_t capacity;
   EngCrossing* crossing;  // per indicator: its next one
   uint8_t* waits;         // ... there is one
@@ -68,7 +62,12 @@ typedef struct EngLocalMotion {
   double wide_rate[ENG_LOCAL_WIDE];
 } EngLocalMotion;
 
+static inline bool eng_local_suits(const Model* model) {
+  return model->automaton_count >= ENG_LOCAL_LEAST || model->schedule_count >= ENG_LOCAL_LEAST;
+}
 SltStatus eng_local_create(EngSim* sim);
+/// Whether the trial can go on beyond the next time event.
+bool eng_local_takes_next(const EngSim* sim);
 /// After an instant, between steps: take the memory that is needed, once.
 void eng_local_prepare_slow(EngSim* sim);
 /// All first crossings of a trial are found: keep them.
@@ -81,6 +80,8 @@ bool eng_local_event_slow(EngSim* sim, bool* restart);
 /// Rounds of an instant as long as each touches little; the rest is for rounds on all values.
 /// `back`: they lead back to where they were with nothing changed.
 SltStatus eng_local_rounds_slow(EngSim* sim, uint32_t* iteration, bool* any, bool* back);
+/// Time events that are due, from the first on, which moves, as long as each touches little.
+SltStatus eng_local_due_slow(EngSim* sim, uint32_t* first, uint32_t* iteration);
 /// sim->active.indicators as the marks of the atoms tell.
 void eng_local_settle_active_slow(EngSim* sim);
 /// eng_detect() on a new trial where relations far from their boundary can be passed over; false:

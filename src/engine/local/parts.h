@@ -31,6 +31,7 @@ typedef struct LocalIndex {
   uint32_t* state_of_env;  // MODEL_NONE: no state
   uint32_t* owner;         // per atom: the automaton that asks for it; MODEL_NONE, LOCAL_SEVERAL
   uint8_t* plain;          // per automaton: only its own transitions depend on its state
+  uint8_t* plain_time;     // per time event: it assigns a few values, no more
   uint8_t* wide;           // per key: 1 too many equations, 2 too many atoms
   BaseLists rhs, atoms;
   uint32_t shared;    // the one state that many read; MODEL_NONE: none, or several
@@ -126,6 +127,11 @@ void local_patch(EngSim* sim, uint32_t env);
 void local_set_env(EngSim* sim, uint32_t env, double value);
 /// What the automaton can do now, into the list of what may fire. False: there is no room.
 bool local_ask(EngSim* sim, uint32_t automaton);
+/// Whether a time event is one that can be carried out in place, as far as its text tells.
+bool local_is_plain_time(const EngSim* sim, const ModelSchedule* schedule);
+/// Plain time events that are due, from `*first` on; `plain` false: what comes next concerns
+/// others.
+SltStatus local_run_due(EngSim* sim, uint32_t* first, uint32_t* iteration, bool* plain);
 /// Rounds until nothing in that list is enabled. `plain` false: what comes next concerns others;
 /// `back`: they lead back to where they were with nothing changed.
 SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* plain, bool* back);
@@ -205,9 +211,9 @@ void local_follow_imminent(EngSim* sim);
 /// A time to look at the relation has come.
 void local_look(EngSim* sim, uint32_t id);
 /// The next crossing that stands; NULL for none. What has to be looked at before it is.
-const EngWaiting* local_first(EngSim* sim);
+const BaseDue* local_first(EngSim* sim);
 /// ... of those that fire something, or may; the others are latched on the way.
-const EngWaiting* local_first_to_fire(EngSim* sim);
+const BaseDue* local_first_to_fire(EngSim* sim);
 /// Whether the crossing, alone, fires nothing; then it can be passed.
 bool local_is_silent(EngSim* sim, const EngCrossing* crossing);
 void local_pass(EngSim* sim, uint32_t id);
@@ -233,6 +239,9 @@ static inline bool local_is_held(const EngSim* sim, uint32_t state) {
 
 /// Whether a relation reads neither pre() nor post() of anything.
 bool local_reads_now(const ModelAtom* atom);
+/// Whether a reset reads nothing but constants and variables: what stands behind them, and truths
+/// of relations, is no value to be set.
+bool local_reads_values(const EngSim* sim, const ModelTerm* term);
 /// Whether rounds of the model can be carried out in place at all.
 bool local_rounds_suit(const EngSim* sim);
 

@@ -257,11 +257,10 @@ static bool begin_trial(EngSim* sim, bool* found) {
   double t_end = sim->stepper->trial.t;
   uint32_t count = sim->detect.crossing_count;
   eng_local_collect_slow(sim);
-  if (count == 0) return true;
-  if (!core->local.running) return false;
-  const EngWaiting* first = local_first(sim);
+  if (!core->local.running) return count == 0;
+  const BaseDue* first = local_first(sim);
   if (core->local.doubt || core->local.crowded) return false;
-  if (first && !local_is_owned(sim, first->atom)) return false;
+  if (first && !local_is_owned(sim, first->id)) return false;
   first = local_first_to_fire(sim);
   if (!first) return true;
   *found = true;

@@ -17,6 +17,18 @@ static void own(LocalIndex* index, const ModelGuard* guard, uint32_t automaton) 
   }
 }
 
+bool local_reads_values(const EngSim* sim, const ModelTerm* term) {
+  bool values = true;
+  for (uint32_t k = 0; k < model_term_inputs(term); k++) {
+    uint32_t env = model_term_input(term, k);
+    if (env == MODEL_NONE) continue;
+    if (env >= sim->model->env_count) env -= sim->model->env_count;
+    values &=
+        env < sim->values.moving || (env >= sim->values.var_begin && env < sim->values.var_end);
+  }
+  return values;
+}
+
 /// Whether more than equations, and guards that read nothing else, asks in which state an automaton
 /// is.
 static bool states_are_asked(const EngSim* sim) {
@@ -30,17 +42,8 @@ static bool states_are_asked(const EngSim* sim) {
     const ModelAutomaton* automaton = &model->automata[a];
     asked |= automaton->condition && automaton->condition->has_mode_test;
   }
-  // what stands behind the variables and the truths of relations is no value to be set
   for (uint32_t i = 0; !asked && i < model->action_count; i++) {
-    const ModelTerm* term = &model->actions[i].value;
-    for (uint32_t k = 0; k < model_term_inputs(term); k++) {
-      uint32_t env = model_term_input(term, k);
-      if (env == MODEL_NONE) continue;
-      if (env >= model->env_count) env -= model->env_count;
-      bool value =
-          env < sim->values.moving || (env >= sim->values.var_begin && env < sim->values.var_end);
-      asked |= !value;
-    }
+    asked = !local_reads_values(sim, &model->actions[i].value);
   }
   return asked;
 }
@@ -76,53 +79,21 @@ static void index_automata(const EngSim* sim, LocalIndex* index) {
   }
 }
 
-/// What the outputs of a program read.
-typedef struct Reading {
-  const EngSim* sim;
-  const ModelProgram* program;
-  BaseLists* lists;
-  uint32_t* key;   // per register: what it holds at the beginning; MODEL_NONE
-  uint32_t* seen;  // per key: last output that reads it, + 1
-  uint32_t key_count, output;
-} Reading;
-
-static void note_read(void* user, uint32_t reg) {
-  const Reading* r = user;
-  bool is_state = reg >= 1 && reg <= r->program->state_count;
-  uint32_t key = is_state ? r->sim->model->env_count + reg - 1 : r->key[reg];
-  if (key == MODEL_NONE || r->seen[key] == r->output + 1) return;
-  r->seen[key] = r->output + 1;
-  base_lists_add(r->lists, key, r->output);
-}
-
-static void visit_outputs(BaseLists* lists, void* user) {
-  Reading* r = user;
-  r->lists = lists;
-  memset(r->seen, 0, r->key_count * sizeof *r->seen);
-  for (r->output = 0; r->output < r->program->output_count; r->output++) {
-    model_program_visit_reads(r->program, r->output, note_read, r);
-  }
-}
-
 static bool index_program(EngSim* sim, LocalIndex* index, const ModelProgram* program,
                           BaseLists* readers, uint8_t wide, uint32_t* work) {
-  const ModelSlices* slices = program->slices;
-  if (!slices) return false;
-  for (uint32_t k = 0; k < program->output_count; k++) {
-    if (slices->whole[k]) return false;
-  }
-  Reading reading = {.sim = sim,
-                     .program = program,
-                     .key = work,
-                     .seen = work + program->reg_count,
-                     .key_count = index->key_count};
+  uint32_t env_count = sim->model->env_count;
   memset(work, 0xff, program->reg_count * sizeof *work);
+  for (uint32_t i = 0; i < program->state_count; i++) {
+    work[1 + i] = env_count + i;
+  }
   for (uint32_t i = 0; i < program->input_count; i++) {
     // pre(x) is x between events
-    work[program->inputs[i].reg] = program->inputs[i].env % sim->model->env_count;
+    work[program->inputs[i].reg] = program->inputs[i].env % env_count;
   }
-  const SltAllocator* a = &sim->options.allocator;
-  if (!base_lists_make(readers, a, index->key_count, visit_outputs, &reading)) return false;
+  if (!model_program_list_readers(program, work, index->key_count, work + program->reg_count,
+                                  &sim->options.allocator, readers)) {
+    return false;
+  }
   for (uint32_t i = 0; i < index->key_count; i++) {
     if (readers->begin[i + 1] - readers->begin[i] > LOCAL_WIDE) index->wide[i] |= wide;
   }
@@ -178,8 +149,9 @@ static bool index_registers(EngSim* sim, LocalIndex* index) {
 
 static bool mode_is_suitable(const EngSim* sim, const ModelMode* mode) {
   const NumMethod* method = sim->stepper->method;
-  return mode->shared && !mode->implicit && !method->stiff && mode->rhs.slices &&
-         mode->gdot.slices && mode->rhs.output_count == mode->state_count && method->adaptive &&
+  bool sliced = mode->rhs.slices && (mode->atom_count == 0 || mode->gdot.slices);
+  return mode->shared && !mode->implicit && !method->stiff && sliced &&
+         mode->rhs.output_count == mode->state_count && method->adaptive &&
          method->dense_degree <= 4 && sim->model->delay_count == 0;
 }
 
@@ -232,6 +204,7 @@ static bool take_arrays(EngSim* sim) {
   index->state_of_env = base_alloc(a, model->env_count * sizeof(uint32_t));
   index->owner = base_alloc(a, model->atom_count * sizeof(uint32_t));
   index->plain = base_alloc(a, model->automaton_count);
+  index->plain_time = base_alloc(a, model->schedule_count);
   index->wide = base_alloc(a, index->key_count);
   touched->list = base_alloc(a, model->atom_count * sizeof *touched->list);
   touched->at = base_alloc(a, model->atom_count * sizeof *touched->at);
@@ -263,6 +236,9 @@ static bool index_mode(EngSim* sim) {
                    index_program(sim, index, &mode->g_flow, &index->atoms, 2, work) &&
                    index_registers(sim, index) && index_reads(sim, index) &&
                    index_singles(sim, index);
+  for (uint32_t i = 0; index->allowed && i < sim->model->schedule_count; i++) {
+    index->plain_time[i] = local_is_plain_time(sim, &sim->model->schedules[i]);
+  }
   find_shared(sim, index);
   index->steady = index->shared == MODEL_NONE ||
                   model_program_affine_in(&mode->rhs, index->shared, (uint8_t*)work);
@@ -316,8 +292,8 @@ static bool all_wait_for_events(const Model* model) {
 SltStatus eng_local_create(EngSim* sim) {
   const Model* model = sim->model;
   // energy and inputs of foreign blocks are looked at in every instant
-  bool suits = model->automaton_count >= ENG_LOCAL_AUTOMATA && !model->energy &&
-               !model->foreign_count && sim->options.detection == SLT_DETECTION_CERTIFIED;
+  bool suits = eng_local_suits(model) && !model->energy && !model->foreign_count &&
+               sim->options.detection == SLT_DETECTION_CERTIFIED;
   if (!suits || !all_wait_for_events(model)) return SLT_OK;
   sim->local = base_alloc(&sim->options.allocator, sizeof *sim->local);
   return sim->local ? SLT_OK : SLT_ERR_NOMEM;
@@ -351,6 +327,11 @@ void eng_local_prepare_slow(EngSim* sim) {
 
 bool eng_local_takes_time(const EngSim* sim, uint32_t id) {
   return eng_local_is_prepared(sim) && local_is_owned(sim, id);
+}
+
+bool eng_local_takes_next(const EngSim* sim) {
+  return eng_local_is_prepared(sim) && sim->model->schedule_count > 0 &&
+         sim->local->index.plain_time[sim->instant.due[0].id];
 }
 
 bool eng_local_is_prepared(const EngSim* sim) {

@@ -10,37 +10,13 @@
 
 // ---- crossings that wait ------------------------------------------------------------------------
 
-static void heap_add(EngSim* sim, double t, uint32_t atom) {
-  uint32_t at = sim->core.local.count++;
-  while (at > 0 && sim->waiting.heap[(at - 1) / 2].t > t) {
-    sim->waiting.heap[at] = sim->waiting.heap[(at - 1) / 2];
-    at = (at - 1) / 2;
-  }
-  sim->waiting.heap[at] = (EngWaiting){t, atom};
-}
-
-static void heap_drop(EngSim* sim) {
-  EngWaiting last = sim->waiting.heap[--sim->core.local.count];
-  uint32_t at = 0;
-  for (;;) {
-    uint32_t child = 2 * at + 1;
-    if (child >= sim->core.local.count) break;
-    bool right = child + 1 < sim->core.local.count;
-    if (right && sim->waiting.heap[child + 1].t < sim->waiting.heap[child].t) child++;
-    if (sim->waiting.heap[child].t >= last.t) break;
-    sim->waiting.heap[at] = sim->waiting.heap[child];
-    at = child;
-  }
-  sim->waiting.heap[at] = last;
-}
-
 /// The next crossing that still stands; NULL for none.
-static const EngWaiting* heap_top(EngSim* sim) {
+static const BaseDue* heap_top(EngSim* sim) {
   while (sim->core.local.count > 0) {
-    const EngWaiting* top = &sim->waiting.heap[0];
-    const EngCrossing* c = &sim->waiting.crossing[top->atom];
-    if (sim->waiting.waits[top->atom] && c->t == top->t) return top;
-    heap_drop(sim);
+    const BaseDue* top = &sim->waiting.heap[0];
+    const EngCrossing* c = &sim->waiting.crossing[top->id];
+    if (sim->waiting.waits[top->id] && c->t == top->t) return top;
+    base_due_drop(sim->waiting.heap, &sim->core.local.count);
   }
   return NULL;
 }
@@ -50,9 +26,9 @@ static void heap_renew(EngSim* sim) {
   uint32_t count = sim->core.local.count;
   sim->core.local.count = 0;
   for (uint32_t i = 0; i < count; i++) {
-    EngWaiting w = sim->waiting.heap[i];
-    if (sim->waiting.waits[w.atom] && sim->waiting.crossing[w.atom].t == w.t) {
-      heap_add(sim, w.t, w.atom);
+    BaseDue w = sim->waiting.heap[i];
+    if (sim->waiting.waits[w.id] && sim->waiting.crossing[w.id].t == w.t) {
+      base_due_add(sim->waiting.heap, &sim->core.local.count, w.t, w.id);
     }
   }
 }
@@ -61,7 +37,7 @@ void local_wait_for(EngSim* sim, const EngCrossing* crossing) {
   if (sim->core.local.count + LOCAL_ATOMS >= sim->waiting.capacity) heap_renew(sim);
   sim->waiting.crossing[crossing->index] = *crossing;
   sim->waiting.waits[crossing->index] = 1;
-  heap_add(sim, crossing->t, crossing->index);
+  base_due_add(sim->waiting.heap, &sim->core.local.count, crossing->t, crossing->index);
 }
 
 /// The trial before was short enough for its events, or too short.
@@ -79,8 +55,8 @@ void eng_local_collect_slow(EngSim* sim) {
   EngCore* core = &sim->core;
   core->local.running = false;
   adapt_bound(sim);
-  if (sim->detect.crossing_count == 0) return;
-  if (!eng_local_is_prepared(sim)) return;
+  bool due = eng_queue_next(sim) < sim->stepper->trial.t;
+  if ((sim->detect.crossing_count == 0 && !due) || !eng_local_is_prepared(sim)) return;
   core->local.count = 0;
   core->local.spent = 0.0;
   core->local.doubt = false;
@@ -99,10 +75,10 @@ void eng_local_collect_slow(EngSim* sim) {
   core->local.running = true;
 }
 
-const EngWaiting* local_first(EngSim* sim) {
-  const EngWaiting* top = heap_top(sim);
-  while (top && sim->waiting.crossing[top->atom].look) {
-    local_look(sim, top->atom);
+const BaseDue* local_first(EngSim* sim) {
+  const BaseDue* top = heap_top(sim);
+  while (top && sim->waiting.crossing[top->id].look) {
+    local_look(sim, top->id);
     top = heap_top(sim);
   }
   return top;
@@ -110,7 +86,7 @@ const EngWaiting* local_first(EngSim* sim) {
 
 /// Whether the next crossing that waits has its time for itself.
 static bool is_alone(const EngSim* sim) {
-  const EngWaiting* heap = sim->waiting.heap;
+  const BaseDue* heap = sim->waiting.heap;
   double last = heap[0].t + eng_time_resolution(heap[0].t);
   for (uint32_t i = 1; i < 3 && i < sim->core.local.count; i++) {
     if (heap[i].t <= last) return false;
@@ -118,12 +94,20 @@ static bool is_alone(const EngSim* sim) {
   return true;
 }
 
-const EngWaiting* local_first_to_fire(EngSim* sim) {
-  const EngWaiting* top = local_first(sim);
+/// How far from the time of an instant a crossing may be that belongs to it; `due`: it is one of
+/// time events.
+static double reach_of(const EngSim* sim, const BaseDue* waiting, bool due) {
+  double resolution = eng_time_resolution(waiting->t);
+  const EngCrossing* crossing = &sim->waiting.crossing[waiting->id];
+  return due ? fmax(resolution, eng_half_bracket(sim, crossing)) : resolution;
+}
+
+const BaseDue* local_first_to_fire(EngSim* sim) {
+  const BaseDue* top = local_first(sim);
   double end = sim->stepper->trial.t - eng_time_resolution(sim->stepper->trial.t);
   while (top && top->t < end && is_alone(sim) &&
-         local_is_silent(sim, &sim->waiting.crossing[top->atom])) {
-    local_pass(sim, top->atom);
+         local_is_silent(sim, &sim->waiting.crossing[top->id])) {
+    local_pass(sim, top->id);
     top = local_first(sim);
   }
   return top;
@@ -132,13 +116,17 @@ const EngWaiting* local_first_to_fire(EngSim* sim) {
 bool eng_local_next_slow(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!core->local.running || !core->segment.trial_pending) return false;
-  const EngWaiting* top = local_first_to_fire(sim);
+  const BaseDue* top = local_first_to_fire(sim);
   double end = sim->stepper->trial.t;
-  double reach = eng_time_resolution(end);
-  bool ends = eng_held_ends_before(sim, top ? top->t : end);
+  double due = eng_queue_next(sim);
+  if (top && due < end && top->t >= due - reach_of(sim, top, true)) top = NULL;
+  bool ends = eng_held_ends_before(sim, top ? top->t : fmin(due, end));
   core->segment.t0 = core->t;
   core->segment.event = ends || top != NULL;
-  core->segment.t1 = ends ? core->t_event : !top || top->t >= end - reach ? end : top->t;
+  core->segment.t1 = ends                                             ? core->t_event
+                     : top && top->t < end - eng_time_resolution(end) ? top->t
+                     : top                                            ? end
+                                                                      : fmin(due, end);
   core->t_event = core->segment.t1;
   return true;
 }
@@ -150,13 +138,13 @@ void eng_local_sync_slow(EngSim* sim) {
   eng_local_settle_active(sim);
   // the crossings of this instant, for the instant
   sim->detect.crossing_count = 0;
-  double reach = eng_time_resolution(core->t);
   bool ends = core->exit.pending || core->contact.lifts;
-  for (const EngWaiting* top = local_first(sim); top && !ends && top->t <= core->t + reach;
+  for (const BaseDue* top = local_first(sim);
+       top && !ends && top->t <= core->t + reach_of(sim, top, core->segment.due);
        top = local_first(sim)) {
-    sim->detect.crossings[sim->detect.crossing_count++] = sim->waiting.crossing[top->atom];
-    sim->waiting.waits[top->atom] = 0;
-    heap_drop(sim);
+    sim->detect.crossings[sim->detect.crossing_count++] = sim->waiting.crossing[top->id];
+    sim->waiting.waits[top->id] = 0;
+    base_due_drop(sim->waiting.heap, &sim->core.local.count);
   }
   // atoms as a mesh point here would have left them
   for (uint32_t i = 0; i < sim->active.indicator_count; i++) {
@@ -170,21 +158,24 @@ void eng_local_sync_slow(EngSim* sim) {
 bool local_take_crossings(EngSim* sim) {
   const EngCore* core = &sim->core;
   EngDetection* detect = &sim->detect;
-  if (!core->local.running || core->segment.whole || core->segment.due) return false;
+  if (!core->local.running || core->segment.whole) return false;
   if (core->exit.pending || core->contact.lifts) return false;
   if (core->local.doubt || core->local.crowded || !eng_local_is_prepared(sim)) return false;
-  const EngWaiting* top = heap_top(sim);
-  if (!top || top->t != core->t) return false;
+  const BaseDue* top = heap_top(sim);
+  // both at once are for the instant of all states
+  if (core->segment.due ? top && top->t <= core->t + reach_of(sim, top, true)
+                        : !top || top->t != core->t)
+    return false;
   if (sim->stepper->trial.t - core->t < LOCAL_REST * sim->stepper->trial.h) return false;
   double reach = core->t + eng_time_resolution(core->t);
   bool plain = true;
   detect->crossing_count = 0;
   for (; plain && top && top->t <= reach; top = local_first(sim)) {
-    const EngCrossing* crossing = &sim->waiting.crossing[top->atom];
+    const EngCrossing* crossing = &sim->waiting.crossing[top->id];
     plain = local_is_owned(sim, crossing->index) && detect->crossing_count < ENG_LOCAL_MOVED;
     if (!plain) break;
     detect->crossings[detect->crossing_count++] = *crossing;
-    heap_drop(sim);
+    base_due_drop(sim->waiting.heap, &sim->core.local.count);
   }
   if (!plain) local_return_crossings(sim);
   return plain;
@@ -192,6 +183,7 @@ bool local_take_crossings(EngSim* sim) {
 
 void local_return_crossings(EngSim* sim) {
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
-    heap_add(sim, sim->detect.crossings[i].t, sim->detect.crossings[i].index);
+    base_due_add(sim->waiting.heap, &sim->core.local.count, sim->detect.crossings[i].t,
+                 sim->detect.crossings[i].index);
   }
 }

@@ -113,6 +113,7 @@ SltStatus eng_start(EngSim* sim) {
   }
   events_warn_of_absent_starts(sim);
   eng_bind(sim);
+  if (sim->model->schedule_count > 0) eng_local_prepare(sim);
   eng_scales_enter(sim);
   num_stepper_start(sim->stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   recall_step_size(sim);
@@ -298,7 +299,9 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
     core->segment.due |= eng_history_next_jump_slow(sim) <= core->t;
   }
   bool restart = false;
-  if (core->segment.event && core->local.running && eng_local_event_slow(sim, &restart)) {
+  bool instant = core->segment.event || core->segment.due;
+  if (core->segment.due) SLT_TRY(eng_queue_take(sim, core->t));
+  if (instant && core->local.running && eng_local_event_slow(sim, &restart)) {
     *fired = true;
     if (restart) {
       SLT_TRY(commit_trial(sim));
@@ -308,10 +311,9 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   }
   eng_local_settle_active(sim);
   SLT_TRY(publish_end(sim));
-  if (core->local.running && (core->segment.event || core->segment.due)) eng_local_sync_slow(sim);
+  if (core->local.running && instant) eng_local_sync_slow(sim);
   eng_warn_least(sim);
-  if (core->segment.due) SLT_TRY(eng_queue_take(sim, core->t));
-  if (core->segment.event || core->segment.due) {
+  if (instant) {
     if (!core->segment.event) sim->detect.crossing_count = 0;
     return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
   }

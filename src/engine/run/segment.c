@@ -343,7 +343,8 @@ static void set_attraction(EngSim* sim) {
 }
 
 static double trial_limit(EngSim* sim) {
-  double limit = fmin(fmin(eng_queue_next(sim), eng_dwell_end(sim)), sim->core.calendar.t_linear);
+  double limit = fmin(eng_dwell_end(sim), sim->core.calendar.t_linear);
+  if (!(sim->local && eng_local_takes_next(sim))) limit = fmin(limit, eng_queue_next(sim));
   return sim->history.delays ? fmin(limit, eng_history_limit_slow(sim)) : limit;
 }
 
@@ -404,7 +405,10 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
   for (;;) {
     SLT_TRY(check_steps(sim));
     SLT_TRY(try_step(sim, &attempt, limit));
-    if (attempt.failure < 0 && !attempt.arrived && !attempt.drifted) continue;
+    if (attempt.failure < 0 && !attempt.arrived && !attempt.drifted) {
+      if (attempt.failure != SLT_ERR_STEP) limit = fmin(limit, eng_queue_next(sim));
+      continue;
+    }
     *found = attempt.arrived;
     if (attempt.arrived || attempt.drifted) return SLT_OK;
     sim->core.step.drifts = 0;
@@ -430,8 +434,9 @@ SltStatus eng_next_segment(EngSim* sim) {
   EngCore* core = &sim->core;
   sim->values.sampled = false;
   bool found = false;
-  if (ENG_UNLIKELY(sim->core.local.running) && eng_local_next_slow(sim)) {
-    found = core->segment.event;
+  bool local = ENG_UNLIKELY(sim->core.local.running) && eng_local_next_slow(sim);
+  if (local) {
+    // the crossings of the trial are known
   } else if (core->segment.trial_pending) {
     // an event that changed nothing lies behind us: the rest of the trial is still good
     eng_local_settle_active(sim);
@@ -444,13 +449,17 @@ SltStatus eng_next_segment(EngSim* sim) {
       SLT_TRY(new_trial(sim, &found));
     }
     core->segment.trial_pending = true;
+    local = ENG_UNLIKELY(core->local.running) && eng_local_next_slow(sim);
   }
-  core->segment.t0 = core->t;
-  core->segment.t1 = found ? core->t_event : sim->stepper->trial.t;
-  core->segment.event = found;
-  core->segment.whole = core->segment.t1 == sim->stepper->trial.t;
   double due = fmin(eng_queue_next(sim), eng_dwell_end(sim));
-  core->segment.due = core->segment.whole && due <= core->segment.t1;
+  double end = found ? core->t_event : sim->stepper->trial.t;
+  if (!local) {
+    core->segment.t0 = core->t;
+    core->segment.t1 = fmin(end, due);
+    core->segment.event = found && end - due <= eng_time_resolution(end);
+  }
+  core->segment.whole = core->segment.t1 == sim->stepper->trial.t;
+  core->segment.due = due <= core->segment.t1;
   core->segment.valid = true;
   return eng_foreign_check(sim);  // a block that has failed tells of no motion
 }

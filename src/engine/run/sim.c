@@ -171,9 +171,9 @@ static void lay_out_detection(EngSim* sim, Carver* c) {
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     sim->proof.control_g = carve(c, (size_t)m->atom_count * MODEL_LANES, sizeof(double));
   }
-  if (m->automaton_count >= ENG_LOCAL_AUTOMATA) {
+  if (eng_local_suits(m)) {
     sim->waiting.capacity = 2 * m->atom_count + 4096;
-    sim->waiting.heap = carve(c, sim->waiting.capacity, sizeof(EngWaiting));
+    sim->waiting.heap = carve(c, sim->waiting.capacity, sizeof(BaseDue));
     sim->waiting.crossing = carve(c, m->atom_count, sizeof(EngCrossing));
     sim->waiting.waits = carve(c, m->atom_count, 1);
     sim->waiting.mark = carve(c, m->atom_count, 1);
@@ -258,6 +258,7 @@ static void lay_out_surfaces(EngSim* sim, Carver* c) {
 static void lay_out_instants(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
   sim->instant.schedules = carve(c, m->schedule_count, sizeof(EngSchedule));
+  sim->instant.due = carve(c, m->schedule_count, sizeof(BaseDue));
   sim->detect.crossings = carve(c, m->atom_count, sizeof(EngCrossing));
   sim->state = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->values.state_before = carve(c, m->automaton_count, sizeof(uint32_t));

@@ -89,32 +89,6 @@ static void look_at(EngSim* sim, uint32_t number, Group* group) {
   }
 }
 
-/// Coefficients in [0, 1] that keep the surfaces of `mask` at zero: one is at an end where the flow
-/// of that side only begins to point at the surface. The multilinear system may
-/// have several solutions: Newton starts from different points until it finds one inside.
-static bool solve_inside(const Group* group, uint32_t mask, uint32_t fixed, double* alpha) {
-  static const double rest[ENG_GROUP_MAX] = {0.0, 0.0, 0.0};
-  static const double starts[] = {0.5, 0.15, 0.85};
-  uint32_t tries = 1;
-  for (uint32_t m = mask; m & (m - 1); m &= m - 1) {
-    tries *= tries == 1 ? 9 : 3;
-  }
-  for (uint32_t attempt = 0; attempt < tries; attempt++) {
-    uint32_t digits = attempt;
-    for (uint32_t k = 0; k < group->count; k++) {
-      alpha[k] = mask >> k & 1u ? starts[digits % 3] : 0.5;
-      if (mask >> k & 1u) digits /= 3;
-    }
-    if (!num_multilinear_solve(group->value, group->count, mask, fixed, rest, alpha)) continue;
-    bool inside = true;
-    for (uint32_t k = 0; k < group->count; k++) {
-      if (mask >> k & 1u) inside &= alpha[k] >= 0.0 && alpha[k] <= 1.0;
-    }
-    if (inside) return true;
-  }
-  return false;
-}
-
 /// Where a surface outside of `mask` goes.
 static int leads(const Group* group, uint32_t bit, uint32_t mask, uint32_t fixed,
                  const double* alpha) {
@@ -126,7 +100,8 @@ static int leads(const Group* group, uint32_t bit, uint32_t mask, uint32_t fixed
 
 /// Whether the motion along `mask`, on sides `fixed` of the others, can go on.
 static bool consistent(const Group* group, uint32_t mask, uint32_t fixed, double* alpha) {
-  if (mask && !solve_inside(group, mask, fixed, alpha)) return false;
+  // coefficients are at an end where the flow of that side only begins to point at the surface
+  if (mask && !num_multilinear_search(group->value, group->count, mask, fixed, alpha)) return false;
   for (uint32_t k = 0; k < group->count; k++) {
     if (mask >> k & 1u) continue;
     int to = leads(group, k, mask, fixed, alpha);

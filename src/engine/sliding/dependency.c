@@ -17,61 +17,26 @@
 
 #define SET_LIMIT 8u  // entries in a set
 
-/// What a register is between two events.
-typedef enum Kind {
-  KIND_FIXED,  // the same all the time, whatever the switches
-  KIND_FREE,   // moves with time and states, and depends on no switch
-  KIND_KNOWN,  // one number for each position of the switches
-  KIND_SHIFT,  // what is free, plus what is known
-  KIND_OTHER
-} Kind;
-
 /// Work space of one walk.
 typedef struct Walk {
   EngSim* sim;
   EngDependency* dependency;
-  uint32_t* of_env;   // per entry of the environment: its set
-  uint32_t* set;      // per register
-  uint8_t* kind;      // per register
-  uint32_t* buckets;  // hash of the members -> set + 1
-  uint32_t bucket_count;
+  uint32_t* of_env;  // per entry of the environment: its set
+  uint32_t* set;     // per register
+  uint8_t* kind;     // per register
+  BaseKeys sets;     // by a hash of their members
   bool failed;
 } Walk;
 
 // ---- sets ---------------------------------------------------------------------------------------
 
-static uint32_t hash_members(const uint32_t* members, uint32_t count) {
-  uint32_t hash = 2166136261u;
+static uint64_t hash_members(const uint32_t* members, uint32_t count) {
+  uint64_t hash = count;
   for (uint32_t i = 0; i < count; i++) {
-    hash = (hash ^ members[i]) * 16777619u;
-    hash ^= hash >> 15;
+    hash = (hash ^ members[i]) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
   }
   return hash;
-}
-
-static uint32_t size_of(const EngDependency* dependency, uint32_t set) {
-  return dependency->begin[set + 1] - dependency->begin[set];
-}
-
-static bool grow_buckets(Walk* walk) {
-  const SltAllocator* a = &walk->sim->options.allocator;
-  uint32_t count = walk->bucket_count ? 2 * walk->bucket_count : 256;
-  uint32_t* buckets = base_alloc(a, count * sizeof *buckets);
-  if (!buckets) return false;
-  memset(buckets, 0, count * sizeof *buckets);
-  const EngDependency* dependency = walk->dependency;
-  for (uint32_t s = ENG_SET_FIRST; s < dependency->set_count; s++) {
-    uint32_t at = hash_members(dependency->members + dependency->begin[s], size_of(dependency, s)) &
-                  (count - 1);
-    while (buckets[at]) {
-      at = (at + 1) & (count - 1);
-    }
-    buckets[at] = s + 1;
-  }
-  base_free(a, walk->buckets, walk->bucket_count * sizeof *walk->buckets);
-  walk->buckets = buckets;
-  walk->bucket_count = count;
-  return true;
 }
 
 /// Number of the set with these members.
@@ -79,26 +44,25 @@ static uint32_t set_with(Walk* walk, const uint32_t* members, uint32_t count) {
   EngDependency* dependency = walk->dependency;
   if (count == 0) return ENG_SET_EMPTY;
   if (count > SET_LIMIT || walk->failed) return ENG_SET_WIDE;
-  if (2 * dependency->set_count >= walk->bucket_count && !grow_buckets(walk)) walk->failed = true;
-  if (walk->failed) return ENG_SET_WIDE;
-  uint32_t at = hash_members(members, count) & (walk->bucket_count - 1);
-  for (; walk->buckets[at]; at = (at + 1) & (walk->bucket_count - 1)) {
-    uint32_t s = walk->buckets[at] - 1;
-    bool same =
-        size_of(dependency, s) == count &&
-        memcmp(dependency->members + dependency->begin[s], members, count * sizeof *members) == 0;
-    if (same) return s;
+  uint64_t hash = hash_members(members, count);
+  const BaseKey* known = base_keys_find(&walk->sets, hash);
+  if (known) {
+    uint32_t begin = dependency->begin[known->note];
+    bool same = dependency->begin[known->note + 1] - begin == count &&
+                memcmp(dependency->members + begin, members, count * sizeof *members) == 0;
+    return same ? (uint32_t)known->note : ENG_SET_WIDE;
   }
-  uint32_t end = dependency->begin[dependency->set_count];
-  if (ENG_MORE(walk->sim, dependency->begin, (size_t)dependency->set_count + 2) < 0 ||
+  uint32_t set = dependency->set_count;
+  uint32_t end = dependency->begin[set];
+  if (!base_keys_add(&walk->sets, &walk->sim->options.allocator, hash, set) ||
+      ENG_MORE(walk->sim, dependency->begin, (size_t)set + 2) < 0 ||
       ENG_MORE(walk->sim, dependency->members, (size_t)end + count) < 0) {
     walk->failed = true;
     return ENG_SET_WIDE;
   }
   memcpy(dependency->members + end, members, count * sizeof *members);
-  uint32_t set = dependency->set_count++;
+  dependency->set_count++;
   dependency->begin[set + 1] = end + count;
-  walk->buckets[at] = set + 1;
   return set;
 }
 
@@ -125,51 +89,12 @@ static uint32_t join(Walk* walk, uint32_t a, uint32_t b) {
 
 // ---- the walk -----------------------------------------------------------------------------------
 
-static bool is_fixed(Kind kind) {
-  return kind == KIND_FIXED || kind == KIND_KNOWN;
-}
-
-static bool adds_up(Kind kind) {
-  return kind != KIND_OTHER;
-}
-
-static Kind kind_of(const ModelInstr* pc, uint32_t operands, Kind a, Kind b, Kind c, bool depends) {
-  switch (pc->op) {
-  // what they give is not told by their operands
-  case MODEL_OP_TABLE:
-  case MODEL_OP_TABLE_SLOPE:
-  case MODEL_OP_TABLE_CURVE:
-  case MODEL_OP_RANDOM:
-  case MODEL_OP_UNIFORM:
-  case MODEL_OP_NORMAL:
-  case MODEL_OP_NOISE:
-  case MODEL_OP_PACK:
-  case MODEL_OP_EXPONENTIAL: return depends ? KIND_OTHER : KIND_FREE;
-  default: break;
-  }
-  bool fixed = is_fixed(c) && (operands < 1 || is_fixed(a)) && (operands < 2 || is_fixed(b));
-  if (fixed) return depends ? KIND_KNOWN : KIND_FIXED;
-  if (!depends) return KIND_FREE;
-  switch (pc->op) {
-  case MODEL_OP_MOVE:
-  case MODEL_OP_NEG: return a;
-  case MODEL_OP_ADD:
-  case MODEL_OP_SUB: return adds_up(a) && adds_up(b) ? KIND_SHIFT : KIND_OTHER;
-  case MODEL_OP_MUL:
-    return (a == KIND_FIXED && b == KIND_SHIFT) || (b == KIND_FIXED && a == KIND_SHIFT)
-               ? KIND_SHIFT
-               : KIND_OTHER;
-  case MODEL_OP_DIV: return a == KIND_SHIFT && b == KIND_FIXED ? KIND_SHIFT : KIND_OTHER;
-  default: return KIND_OTHER;
-  }
-}
-
 static void begin_registers(Walk* walk, const ModelProgram* program) {
   const EngSim* sim = walk->sim;
   uint32_t moving = program->state_count + 1;
   for (uint32_t r = 0; r < program->reg_count; r++) {
     walk->set[r] = ENG_SET_EMPTY;
-    walk->kind[r] = r < moving ? KIND_FREE : KIND_FIXED;
+    walk->kind[r] = r < moving ? MODEL_SWITCHED_FREE : MODEL_SWITCHED_FIXED;
   }
   for (uint32_t i = 0; i < program->input_count; i++) {
     uint32_t env = program->inputs[i].env % sim->model->env_count;
@@ -178,9 +103,9 @@ static void begin_registers(Walk* walk, const ModelProgram* program) {
     // truths follow silently while time flows
     bool moves = sim->values.is_truth[env] != 0;
     if (walk->set[reg] != ENG_SET_EMPTY) {
-      walk->kind[reg] = moves ? KIND_OTHER : KIND_KNOWN;
+      walk->kind[reg] = moves ? MODEL_SWITCHED_OTHER : MODEL_SWITCHED_KNOWN;
     } else if (moves) {
-      walk->kind[reg] = KIND_FREE;
+      walk->kind[reg] = MODEL_SWITCHED_FREE;
     }
   }
 }
@@ -200,10 +125,10 @@ static bool walk_program(Walk* walk, const ModelProgram* program, EngDependencyP
     uint32_t set = select ? walk->set[pc->dst] : ENG_SET_EMPTY;
     if (operands > 0) set = join(walk, set, walk->set[pc->a]);
     if (operands > 1) set = join(walk, set, walk->set[pc->b]);
-    walk->kind[pc->dst] =
-        (uint8_t)kind_of(pc, operands, operands > 0 ? walk->kind[pc->a] : KIND_FIXED,
-                         operands > 1 ? walk->kind[pc->b] : KIND_FIXED,
-                         select ? walk->kind[pc->dst] : KIND_FIXED, set != ENG_SET_EMPTY);
+    walk->kind[pc->dst] = (uint8_t)model_switched_by(
+        pc, operands, operands > 0 ? walk->kind[pc->a] : MODEL_SWITCHED_FIXED,
+        operands > 1 ? walk->kind[pc->b] : MODEL_SWITCHED_FIXED,
+        select ? walk->kind[pc->dst] : MODEL_SWITCHED_FIXED, set != ENG_SET_EMPTY);
     walk->set[pc->dst] = set;
   }
   for (uint32_t i = 0; i < program->output_count; i++) {
@@ -211,7 +136,8 @@ static bool walk_program(Walk* walk, const ModelProgram* program, EngDependencyP
     out->set[i] = walk->set[reg];
     if (out->set[i] == ENG_SET_EMPTY) continue;
     if (out->set[i] == ENG_SET_WIDE) out->wide = true;
-    bool shifts = walk->kind[reg] == KIND_SHIFT || walk->kind[reg] == KIND_KNOWN;
+    bool shifts =
+        walk->kind[reg] == MODEL_SWITCHED_SHIFT || walk->kind[reg] == MODEL_SWITCHED_KNOWN;
     out->dependent[out->count++] =
         (EngDependencyOutput){.output = i, .set = out->set[i], .shifts = shifts};
   }
@@ -392,7 +318,7 @@ static bool prepare_walk(Walk* walk, const ModelMode* mode) {
   base_free(a, walk->of_env, sim->model->env_count * sizeof *walk->of_env);
   base_free(a, walk->set, regs * sizeof *walk->set);
   base_free(a, walk->kind, regs);
-  base_free(a, walk->buckets, walk->bucket_count * sizeof *walk->buckets);
+  base_keys_free(&walk->sets, a);
   return good;
 }
 

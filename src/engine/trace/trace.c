@@ -83,16 +83,22 @@ struct EngTrace {
   uint8_t* side_known;
   Change* changes;
   uint32_t change_count;
+  uint32_t* place;         // per entry of the environment: where a list has its change, if anywhere
   EngCrossing* crossings;  // as they were when the instant began
   uint32_t crossing_count;
+  uint32_t* crossing_at;  // per relation of the mode: its place among them, if it has one
 };
 
 SltStatus eng_trace_create(EngSim* sim) {
-  sim->report.trace = base_alloc(&sim->options.allocator, sizeof *sim->report.trace);
-  if (!sim->report.trace) return SLT_ERR_NOMEM;
-  uint32_t n = sim->model->atom_count ? sim->model->atom_count : 1;
-  sim->report.trace->crossings = base_alloc(&sim->options.allocator, n * sizeof(EngCrossing));
-  return sim->report.trace->crossings ? SLT_OK : SLT_ERR_NOMEM;
+  const SltAllocator* a = &sim->options.allocator;
+  struct EngTrace* t = base_alloc(a, sizeof *t);
+  sim->report.trace = t;
+  if (!t) return SLT_ERR_NOMEM;
+  size_t n = (size_t)sim->model->atom_count + 1;
+  t->crossings = base_alloc(a, n * sizeof *t->crossings);
+  t->crossing_at = base_alloc(a, (n + sim->model->env_count) * sizeof *t->crossing_at);
+  t->place = t->crossing_at ? t->crossing_at + n : NULL;
+  return t->crossings && t->place ? SLT_OK : SLT_ERR_NOMEM;
 }
 
 void eng_trace_shares(EngSim* sim) {
@@ -113,6 +119,11 @@ void eng_trace_shares(EngSim* sim) {
   }
 }
 
+/// The relation of a crossing.
+static inline uint32_t atom_of(const EngSim* sim, uint32_t crossing) {
+  return sim->core.mode_before->atoms[sim->report.trace->crossings[crossing].index];
+}
+
 void eng_trace_begin(EngSim* sim) {
   struct EngTrace* t = sim->report.trace;
   t->record_count = 0;
@@ -125,6 +136,9 @@ void eng_trace_begin(EngSim* sim) {
   t->rejecting = false;
   t->crossing_count = sim->detect.crossing_count;
   memcpy(t->crossings, sim->detect.crossings, sim->detect.crossing_count * sizeof *t->crossings);
+  for (uint32_t i = 0; i < t->crossing_count; i++) {
+    t->crossing_at[atom_of(sim, i)] = i;
+  }
 }
 
 uint32_t eng_trace_count(const EngSim* sim) {
@@ -162,12 +176,17 @@ static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
 }
 
 /// Where an atom was located in this instant; MODEL_NONE: nowhere.
-static uint32_t crossing_of(const EngSim* sim, uint32_t atom) {
+static inline uint32_t crossing_of(const EngSim* sim, uint32_t atom) {
   const struct EngTrace* t = sim->report.trace;
-  for (uint32_t c = 0; c < t->crossing_count; c++) {
-    if (sim->core.mode_before->atoms[t->crossings[c].index] == atom) return c;
-  }
-  return MODEL_NONE;
+  uint32_t at = t->crossing_at[atom];
+  bool found = at < t->crossing_count && atom_of(sim, at) == atom;
+  return found ? at : MODEL_NONE;
+}
+
+double eng_trace_speed(const EngSim* sim, uint32_t index) {
+  const ModelMode* mode = sim->core.mode_before;
+  uint32_t at = index < mode->atom_count ? crossing_of(sim, mode->atoms[index]) : MODEL_NONE;
+  return at == MODEL_NONE ? 0.0 : fabs(sim->report.trace->crossings[at].slope);
 }
 
 /// The relations of a guard, and the one among them that was located. The reason is those that
@@ -539,14 +558,15 @@ static const char* name_of(EngSim* sim, uint32_t var, uint32_t order) {
 }
 
 /// A change into a list; on top of an earlier one of the same quantity.
-static void list_change(SltChange* list, uint32_t* count, const char* name, double before,
-                        double after) {
-  for (uint32_t i = 0; i < *count; i++) {
-    if (list[i].name != name) continue;
-    list[i].after = after;
+static void list_change(EngSim* sim, SltChange* list, uint32_t* count, const Change* change) {
+  const char* name = name_of(sim, change->var, change->order);
+  uint32_t* place = &sim->report.trace->place[sim->model->vars[change->var].env + change->order];
+  if (*place < *count && list[*place].name == name) {
+    list[*place].after = change->after;
     return;
   }
-  list[(*count)++] = (SltChange){name, before, after};
+  *place = *count;
+  list[(*count)++] = (SltChange){name, change->before, change->after};
 }
 
 /// Relations of a record's guard into the arrays that are sent.
@@ -625,8 +645,7 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   for (uint32_t i = first_change(t->changes, t->change_count, index); i < t->change_count; i++) {
     const Change* change = &t->changes[i];
     if (change->record != index) break;
-    list_change(t->out.changes, &count, name_of(sim, change->var, change->order), change->before,
-                change->after);
+    list_change(sim, t->out.changes, &count, change);
   }
   // the mode was only tried, but what was assigned may stand
   SltChange* rest = t->out.changes;
@@ -639,11 +658,11 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   for (uint32_t i = first_change(t->jumps, t->jump_count, index); i < t->jump_count; i++) {
     const Change* jump = &t->jumps[i];
     if (jump->record != index) break;
-    const char* name = name_of(sim, jump->var, jump->order);
     if (jump->impulse) {
+      const char* name = name_of(sim, jump->var, jump->order);
       t->out.impulses[event->impulse_count++] = (SltChange){name, jump->before, jump->after};
     } else {
-      list_change(rest, &count, name, jump->before, jump->after);
+      list_change(sim, rest, &count, jump);
       event->computed_count += jump->computed;
     }
   }
@@ -698,15 +717,16 @@ static SltEventClass class_of(const EngSim* sim, const Record* record) {
   return sim->core.slide.count ? SLT_CLASS_SLIDING : SLT_CLASS_INTERIOR;
 }
 
-/// Whether the instant has recorded a change of the variable already.
-static bool is_recorded(const struct EngTrace* t, uint32_t var) {
+/// Mark variables of which the instant has recorded a change, or take the marks away.
+static void mark_recorded(EngSim* sim, uint32_t mark) {
+  struct EngTrace* t = sim->report.trace;
   for (uint32_t i = 0; i < t->change_count; i++) {
-    if (t->changes[i].var == var && t->changes[i].order == 0) return true;
+    if (t->changes[i].order == 0) t->place[sim->model->vars[t->changes[i].var].env] = mark;
   }
   for (uint32_t i = 0; i < t->jump_count; i++) {
-    if (t->jumps[i].var == var && t->jumps[i].order == 0 && !t->jumps[i].impulse) return true;
+    bool jump = t->jumps[i].order == 0 && !t->jumps[i].impulse;
+    if (jump) t->place[sim->model->vars[t->jumps[i].var].env] = mark;
   }
-  return false;
 }
 
 /// Variables that equations compute, and whose values jump: they belong to the last record that
@@ -716,11 +736,13 @@ static void note_computed(EngSim* sim) {
   if (!sim->report.to.on_event || t->record_count == 0 || t->records[0].kind == SLT_EVENT_INITIAL)
     return;
   if (sim->core.local.moved_count > 0) return;  // values are computed when somebody asks
+  if (sim->programs.only_states && sim->core.mode == sim->core.mode_before) return;
   uint32_t last = t->record_count;
   while (last > 0 && t->records[last - 1].mythical) {
     last--;
   }
   if (last == 0) return;
+  mark_recorded(sim, MODEL_NONE);
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     const ModelVar* var = &sim->model->vars[v];
     double before = sim->values.before[var->env];
@@ -728,8 +750,9 @@ static void note_computed(EngSim* sim) {
     if (before == after || var->hidden || sim->core.mode->vars[v].role == MODEL_ROLE_STATE)
       continue;
     double size = fmax(fabs(before), fabs(after));
-    if (!(fabs(after - before) > COMPUTED_NOISE * size) || is_recorded(t, v)) continue;
-    if (ENG_MORE(sim, t->jumps, t->jump_count + 1) < 0) return;
+    if (!(fabs(after - before) > COMPUTED_NOISE * size) || t->place[var->env] == MODEL_NONE)
+      continue;
+    if (ENG_MORE(sim, t->jumps, t->jump_count + 1) < 0) break;
     // they come in the order of their records
     uint32_t at = t->jump_count++;
     for (; at > 0 && t->jumps[at - 1].record >= last; at--) {
@@ -738,6 +761,7 @@ static void note_computed(EngSim* sim) {
     t->jumps[at] =
         (Change){.record = last - 1, .var = v, .computed = true, .before = before, .after = after};
   }
+  mark_recorded(sim, 0);
 }
 
 void eng_trace_end(EngSim* sim) {
