@@ -32,7 +32,7 @@ const char* ast_event_text(AstEvent type) {
 }
 
 bool ast_path(const AstExpr* e, AstName* out) {
-  if (e->kind == AST_NAME && e->as.name.order == 0) {
+  if (e->kind == AST_NAME && e->order == 0) {
     *out = e->as.name.name;
     return true;
   }

@@ -172,6 +172,7 @@ typedef AST_LIST(AstIterator) AstIteratorList;
 struct AstExpr {
   AstExprKind kind;
   uint16_t depth;        // nodes on the longest path down, this one included; at most AST_DEPTH_MAX
+  uint16_t order;        // AST_NAME: derivative marks, 0 for x, 2 for x''
   Span span;             // including parentheses around it
   const AstExpr* usual;  // of what is given for a parameter, where there are units: its default
   union {
@@ -183,7 +184,6 @@ struct AstExpr {
 
     struct {  // AST_NAME
       AstName name;
-      uint32_t order;  // derivative marks: 0 for x, 2 for x''
     } name;
 
     struct {  // AST_QUALIFIED

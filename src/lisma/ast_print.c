@@ -146,7 +146,7 @@ void ast_print_expr(TextBuffer* out, const AstExpr* e) {
     break;
   case AST_NAME:
     ast_print_name(out, &e->as.name.name);
-    print_primes(out, e->as.name.order);
+    print_primes(out, e->order);
     break;
   case AST_QUALIFIED:
     ast_print_name(out, e->as.qualified.automaton);

@@ -24,13 +24,13 @@ static AstExpr* error_expr(Expander* x, const AstExpr* like) {
   return e;
 }
 
-static AstExpr* path_expr(Expander* x, const AstExpr* e, const Path* path, uint32_t order) {
+static AstExpr* path_expr(Expander* x, const AstExpr* e, const Path* path, uint16_t order) {
   AstExpr* out = new_expr(x, e);
   switch ((PathKind)path->kind) {
   case PATH_NAME:
     out->kind = AST_NAME;
     out->as.name.name = path->name;
-    out->as.name.order = order;
+    out->order = order;
     return out;
   case PATH_VALUE:
     *out = *path->value;
@@ -129,7 +129,7 @@ AstExpr* expand_copy_expr(Expander* x, Component* u, const AstExpr* e) {
   switch (e->kind) {
   case AST_NAME: {
     Path path = expand_find_path(x, u, &e->as.name.name);
-    return path_expr(x, e, &path, e->as.name.order);
+    return path_expr(x, e, &path, e->order);
   }
   case AST_QUALIFIED: return copy_qualified(x, u, e);
   case AST_CALL: return copy_call(x, u, e);

@@ -98,7 +98,7 @@ static void warn_of_reset(Lower* l, const AstStatement* statement, const Site* s
   const AstExpr* lhs = statement->as.equation.lhs;
   const AstExpr* rhs = statement->as.equation.rhs;
   bool in_state = site->actions && !site->in_at && !statement->as.equation.element;
-  if (!in_state || lhs->kind != AST_NAME || lhs->as.name.order > 0) return;
+  if (!in_state || lhs->kind != AST_NAME || lhs->order > 0) return;
   if (rhs->depth > RESET_DEPTH_MAX || !reads_slot(&l->m->pool, right, left)) return;
   Diag* diag = lower_report(l, DIAG_W0431, span_join(lhs->span, rhs->span),
                             "this is an equation, and holds as long as the state does");

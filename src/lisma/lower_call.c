@@ -173,7 +173,7 @@ static Value table_argument(Lower* l, const AstExpr* word, uint32_t data, Value 
   IrData table = l->m->data.data[data];
   Value first = table_bound(l, table.x[0]);
   Value last = table_bound(l, table.x[table.count - 1]);
-  bool plain = word->kind == AST_NAME && word->as.name.order == 0;
+  bool plain = word->kind == AST_NAME && word->order == 0;
   const AstName* name = plain ? &word->as.name.name : NULL;
   if (name && ast_name_is_word(name, STR_LIT("extrapolate"))) return x;
   if (name && ast_name_is_word(name, STR_LIT("hold"))) {
@@ -260,7 +260,7 @@ static bool is_start_reference(Lower* l, const AstExpr* expr) {
   if (expr->as.call.args.count != 1) return false;
   const AstExpr* argument = expr->as.call.args.data[0];
   if (argument->kind == AST_NUMBER) return argument->as.number == 0.0;
-  if (argument->kind != AST_NAME || argument->as.name.order) return false;
+  if (argument->kind != AST_NAME || argument->order) return false;
   uint32_t name = resolve_plain(l, &argument->as.name.name);
   Symbol symbol = name ? *resolve_symbol(l, name) : (Symbol){0};
   return symbol.kind == SYM_BUILTIN && symbol.index == BUILTIN_T0;

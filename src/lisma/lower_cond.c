@@ -605,7 +605,7 @@ static Value lower_logical(Lower* l, const AstExpr* expr, AtomStyle style) {
 static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style) {
   const AstName* written = &expr->as.name.name;
   Local* local = lower_local(l, written);
-  if (local && expr->as.name.order == 0) {
+  if (local && expr->order == 0) {
     LocalMark mark;
     if (!lower_enter_local(l, local, &mark)) return lower_value_bad();
     Value value = lower_condition(l, local->value, style);
@@ -622,8 +622,8 @@ static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style
   Symbol symbol = *resolve_symbol(l, name);
   bool named = symbol.kind == SYM_NONE || symbol.kind == SYM_VAR || symbol.kind == SYM_PARAM;
   bool logical = lower_is_logical(l, written) || map_get(&l->functions.logical, name, 0);
-  if (!index && named && !expr->as.name.order && logical) return lower_logical(l, expr, style);
-  if (index || symbol.kind != SYM_MACRO || expr->as.name.order)
+  if (!index && named && !expr->order && logical) return lower_logical(l, expr, style);
+  if (index || symbol.kind != SYM_MACRO || expr->order)
     return report_not_condition(l, expr);
   const AstExpr* meaning = l->names.macros.data[symbol.index].value;
   if (!lower_means_condition(l, meaning) && meaning->kind != AST_NAME) {

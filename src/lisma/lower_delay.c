@@ -91,7 +91,7 @@ static bool read_call(Lower* l, const AstExpr* expr, DelayCall* call) {
 static bool read_interpolation(Lower* l, const AstExpr* word, uint8_t* interpolation) {
   *interpolation = IR_CUBIC;
   if (!word) return true;
-  bool plain = word->kind == AST_NAME && word->as.name.order == 0 && !word->as.name.name.quoted &&
+  bool plain = word->kind == AST_NAME && word->order == 0 && !word->as.name.name.quoted &&
                ast_name_is_plain(&word->as.name.name);
   Str text = plain ? word->as.name.name.head : STR_LIT("");
   if (str_equal(text, STR_LIT("cubic"))) return true;

@@ -189,7 +189,7 @@ static Value lower_report_path(Lower* l, const AstName* name) {
 
 static Value lower_name_value(Lower* l, const AstExpr* expr) {
   const AstName* written = &expr->as.name.name;
-  uint32_t order = expr->as.name.order;
+  uint32_t order = expr->order;
   if (written->member) return lower_report_path(l, written);
   Local* local = lower_local(l, written);
   if (local) return lower_local_value(l, local, order, expr->span);
@@ -443,7 +443,7 @@ bool lower_variable(Lower* l, const AstExpr* expr, uint32_t* var, uint32_t* orde
     if (!lower_enter_local(l, local, &mark)) return false;
     bool variable = lower_variable(l, local->value, var, order);
     lower_leave_local(l, local, mark);
-    *order += written->as.name.order + extra;
+    *order += written->order + extra;
     return variable && *order <= LOWER_ORDER_MAX;
   }
   uint32_t name = resolve_name(l, &written->as.name.name);
@@ -451,7 +451,7 @@ bool lower_variable(Lower* l, const AstExpr* expr, uint32_t* var, uint32_t* orde
   if (ast_name_is_plain(&written->as.name.name) && resolve_binding(l, name)) return false;
   Symbol symbol = *resolve_symbol(l, name);
   if (symbol.kind != SYM_VAR && symbol.kind != SYM_NONE) return false;
-  *order = written->as.name.order + extra;
+  *order = written->order + extra;
   if (*order > LOWER_ORDER_MAX) return false;
   *var = resolve_var(l, name, written->as.name.name.span);
   return true;

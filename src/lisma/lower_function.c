@@ -368,7 +368,8 @@ Value lower_local_value(Lower* l, Local* local, uint32_t order, Span span) {
     value = lower_scalar(l, local->value);
   } else if (local->value->kind == AST_NAME) {
     AstExpr derivative = *local->value;
-    derivative.as.name.order += order;
+    uint32_t sum = derivative.order + order;
+    derivative.order = (uint16_t)(sum < UINT16_MAX ? sum : UINT16_MAX);
     value = lower_value(l, &derivative);
   } else {
     lower_report(l, DIAG_E0306, span, "only a variable has a derivative, and '%.*s' is none here",
@@ -387,7 +388,7 @@ Value lower_local_value(Lower* l, Local* local, uint32_t order, Span span) {
 #define MEANING_DEPTH_MAX 100u
 
 static bool is_plain_name(const AstExpr* expr) {
-  return expr->kind == AST_NAME && expr->as.name.order == 0 &&
+  return expr->kind == AST_NAME && expr->order == 0 &&
          ast_name_is_plain(&expr->as.name.name);
 }
 
@@ -411,7 +412,7 @@ static const AstExpr* result_of(const AstExpr* call, const AstFunction* f) {
 static bool means_condition(Lower* l, const AstExpr* expr, uint32_t depth) {
   if (lower_is_condition(expr)) return true;
   if (depth > MEANING_DEPTH_MAX) return false;
-  if (expr->kind == AST_NAME && expr->as.name.order == 0) {
+  if (expr->kind == AST_NAME && expr->order == 0) {
     Local* local = lower_local(l, &expr->as.name.name);
     if (local) {
       LocalMark mark;

@@ -63,7 +63,7 @@ static bool counting_value(Lower* l, const AstExpr* expr, double* value) {
     return true;
   }
   bool plain =
-      expr->kind == AST_NAME && expr->as.name.order == 0 && ast_name_is_plain(&expr->as.name.name);
+      expr->kind == AST_NAME && expr->order == 0 && ast_name_is_plain(&expr->as.name.name);
   if (!plain || lower_local(l, &expr->as.name.name)) return false;
   uint32_t name = resolve_plain(l, &expr->as.name.name);
   const Binding* binding = resolve_binding(l, name);

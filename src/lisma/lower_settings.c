@@ -12,7 +12,7 @@ static Str word_value(Lower* l, const AstSetting* setting, DiagCode code) {
   const AstValue* value = &setting->values.data[0];
   if (setting->values.count == 1) {
     if (!value->expr) return value->text;
-    bool name = value->expr->kind == AST_NAME && value->expr->as.name.order == 0;
+    bool name = value->expr->kind == AST_NAME && value->expr->order == 0;
     if (name && ast_name_is_plain(&value->expr->as.name.name)) {
       return value->expr->as.name.name.head;
     }
@@ -213,7 +213,7 @@ static bool output_text(Lower* l, const AstValue* value, TextBuffer* text, uint3
   *name = resolve_name(l, &expr->as.name.name);
   if (*name == 0) return false;
   text_append(text, lower_name(l, *name));
-  for (uint32_t i = 0; i < expr->as.name.order; i++) {
+  for (uint32_t i = 0; i < expr->order; i++) {
     text_append_char(text, '\'');
   }
   return true;

@@ -147,7 +147,7 @@ static bool lower_from(Lower* l, const AstState* declaration, uint32_t automaton
 
 /// The word `zeno`, unless the model has a meaning of its own for it.
 static bool is_zeno(Lower* l, const AstExpr* expr) {
-  if (expr->kind != AST_NAME || expr->as.name.order) return false;
+  if (expr->kind != AST_NAME || expr->order) return false;
   if (!ast_name_is_word(&expr->as.name.name, STR_LIT("zeno"))) return false;
   Symbol symbol = *resolve_symbol(l, resolve_plain(l, &expr->as.name.name));
   return symbol.kind == SYM_NONE;

@@ -204,7 +204,7 @@ void parser_check_placement(Parser* p, BlockFrame* frame, const AstStatement* st
 // dx/dt
 
 static bool is_plain_name(const AstExpr* e) {
-  return e->kind == AST_NAME && e->as.name.order == 0 && ast_name_is_plain(&e->as.name.name);
+  return e->kind == AST_NAME && e->order == 0 && ast_name_is_plain(&e->as.name.name);
 }
 
 void parser_check_quotient(Parser* p, const AstExpr* lhs) {

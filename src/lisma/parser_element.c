@@ -51,7 +51,7 @@ static AstExpr* make_number(const Maker* m, double value, Span span) {
   return e;
 }
 
-static AstExpr* make_name(const Maker* m, const AstName* name, uint32_t order, Span span) {
+static AstExpr* make_name(const Maker* m, const AstName* name, uint16_t order, Span span) {
   uint32_t depth = 0;
   for (uint32_t i = 0; i < name->indices.count; i++) {
     const AstExprList* subscripts = &name->indices.data[i].subscripts;
@@ -62,7 +62,7 @@ static AstExpr* make_name(const Maker* m, const AstName* name, uint32_t order, S
   AstExpr* e = parser_node(m->p, AST_NAME, span, depth);
   if (e->kind == AST_ERROR) return e;
   e->as.name.name = *name;
-  e->as.name.order = order;
+  e->order = order;
   return e;
 }
 
@@ -268,7 +268,7 @@ static bool require(Parser* p, const AstElement* element, const AstExpr* value, 
 }
 
 static bool is_variable(const AstExpr* e) {
-  return e->kind == AST_NAME && e->as.name.order == 0;
+  return e->kind == AST_NAME && e->order == 0;
 }
 
 static bool complete_settings(const Maker* m, AstElement* element, Settings* s) {

@@ -182,10 +182,10 @@ bool parser_expect_word(Parser* p, const char* what, Str* word, Span* span) {
   return true;
 }
 
-uint32_t parser_primes(Parser* p) {
-  uint32_t count = 0;
+uint16_t parser_primes(Parser* p) {
+  uint16_t count = 0;
   while (parser_accept(p, TOK_PRIME)) {
-    count++;
+    if (count < UINT16_MAX) count++;
   }
   return count;
 }
@@ -259,11 +259,11 @@ static AstEvent event_of_word(Word word) {
   return (AstEvent)(AST_EVENT_UNILATERAL + (int)word - WORD_UNILATERAL);
 }
 
-static AstExpr* make_name(Parser* p, const AstName* name, uint32_t order) {
+static AstExpr* make_name(Parser* p, const AstName* name, uint16_t order) {
   AstExpr* node = parser_node(p, AST_NAME, parser_since(p, name->span.begin), name_depth(name));
   if (node->kind == AST_ERROR) return node;
   node->as.name.name = *name;
-  node->as.name.order = order;
+  node->order = order;
   return node;
 }
 
@@ -332,7 +332,7 @@ static AstExpr* parse_name_operand(Parser* p) {
   if (path && ends && !name.member->member) return make_qualified(p, &name);
   if (path) name.span = parser_since(p, begin);
 
-  uint32_t order = parser_primes(p);
+  uint16_t order = parser_primes(p);
   if (p->tok.kind != TOK_LPAREN || p->recovering) return make_name(p, &name, order);
   ArgumentList arguments = parse_arguments(p);
   if (event && order == 0 && p->tok.kind == TOK_LBRACKET && !p->recovering) {

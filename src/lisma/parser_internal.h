@@ -107,7 +107,7 @@ bool parser_expect_path(Parser* p, const char* what, AstName* name);
 AstNameList parser_name_list(Parser* p, const char* what);
 /// A word without index (loop variables, settings).
 bool parser_expect_word(Parser* p, const char* what, Str* word, Span* span);
-uint32_t parser_primes(Parser* p);
+uint16_t parser_primes(Parser* p);
 /// Report the current reserved word as a name, and take it for one.
 void parser_mend_reserved(Parser* p);
 

@@ -21,7 +21,7 @@ static void parse_definition(Parser* p, bool several, AstDefinition* out) {
   out->value = p->recovering ? parser_error_expr(p) : parser_expr(p);
   while (several && !p->recovering && parser_accept(p, TOK_ASSIGN)) {
     const AstExpr* target = out->value;
-    if (target->kind == AST_NAME && target->as.name.order == 0) {
+    if (target->kind == AST_NAME && target->order == 0) {
       parser_note_declared(p, &target->as.name.name);
       parser_push(p, &target->as.name.name, sizeof(AstName));
     } else {
@@ -86,7 +86,7 @@ static bool parse_data(Parser* p, AstStatement* out) {
   }
   PARSER_TAKE(p, mark, AstValue, data->options);
   const AstExpr* only = data->options.count == 1 ? data->options.data[0].expr : NULL;
-  data->foreign = only && only->kind == AST_NAME && only->as.name.order == 0 &&
+  data->foreign = only && only->kind == AST_NAME && only->order == 0 &&
                   ast_name_is_word(&only->as.name.name, STR_LIT("foreign"));
   parser_end_statement(p, "the data");
   return true;
@@ -103,7 +103,7 @@ static bool is_initial_form(const AstExpr* lhs, AstInitForm* form) {
     *form = AST_INIT_ZERO;
     return true;
   }
-  bool name = arg->kind == AST_NAME && arg->as.name.order == 0;
+  bool name = arg->kind == AST_NAME && arg->order == 0;
   *form = AST_INIT_T0;
   return name && ast_name_is_word(&arg->as.name.name, STR_LIT("t0"));
 }
@@ -198,7 +198,7 @@ static void report_no_equation(Parser* p, const AstExpr* lhs) {
 /// The top level outside loops: there `energy = ...` is the declaration.
 static bool is_energy(const BlockFrame* frame, const AstName* label, const AstExpr* lhs) {
   if (frame->place != PLACE_TOP || frame->in_loop || label) return false;
-  bool name = lhs->kind == AST_NAME && lhs->as.name.order == 0;
+  bool name = lhs->kind == AST_NAME && lhs->order == 0;
   return name && ast_name_is_word(&lhs->as.name.name, STR_LIT("energy"));
 }
 
@@ -587,7 +587,7 @@ static bool parse_expression_statement(Parser* p, const BlockFrame* frame, AstSt
   uint32_t begin = p->tok.span.begin;
   bool parenthesis = p->tok.kind == TOK_LPAREN;
   AstExpr* lhs = parser_expr(p);
-  bool name = lhs->kind == AST_NAME && lhs->as.name.order == 0 && !lhs->as.name.name.member &&
+  bool name = lhs->kind == AST_NAME && lhs->order == 0 && !lhs->as.name.name.member &&
               !parenthesis && !p->recovering;
   if (p->tok.kind == TOK_LBRACE && !parenthesis && !p->recovering) {
     AstName path;

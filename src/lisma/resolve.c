@@ -83,7 +83,7 @@ static uint32_t template_root(Lower* l, const AstName* name) {
 
 /// A plain name alone.
 static bool is_plain_name(const AstExpr* expr) {
-  return expr->kind == AST_NAME && expr->as.name.order == 0 &&
+  return expr->kind == AST_NAME && expr->order == 0 &&
          ast_name_is_plain(&expr->as.name.name);
 }
 

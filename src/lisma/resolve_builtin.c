@@ -62,7 +62,7 @@ bool lower_is_logical(Lower* l, const AstName* name) {
 /// A name whose value is written as a condition can stand where one is needed; whether names,
 /// functions and choices are conditions is found when all of them are known.
 static void note_logical(Lower* l, const AstName* name, const AstExpr* value) {
-  bool named = value->kind == AST_NAME && value->as.name.order == 0;
+  bool named = value->kind == AST_NAME && value->order == 0;
   bool word = named && (ast_name_is_word(&value->as.name.name, STR_LIT("true")) ||
                         ast_name_is_word(&value->as.name.name, STR_LIT("false")));
   uint32_t ids[] = {names_intern(&l->m->names, name->head),
@@ -133,7 +133,7 @@ static void scan_list(Lower* l, const AstExprList* list);
 static void scan_expr(Lower* l, const AstExpr* expr) {
   switch (expr->kind) {
   case AST_NAME:
-    if (expr->as.name.order) declare(l, &expr->as.name.name);
+    if (expr->order) declare(l, &expr->as.name.name);
     break;
   case AST_CALL:
     if (ast_name_is_word(expr->as.call.callee, STR_LIT("der")) && expr->as.call.args.count &&
@@ -195,7 +195,7 @@ static void scan_equation(Lower* l, const AstStatement* statement) {
   const AstExpr* lhs = statement->as.equation.lhs;
   if (lhs->kind == AST_NAME) {
     declare(l, &lhs->as.name.name);
-    if (lhs->as.name.order == 0) note_logical(l, &lhs->as.name.name, statement->as.equation.rhs);
+    if (lhs->order == 0) note_logical(l, &lhs->as.name.name, statement->as.equation.rhs);
   }
   scan_expr(l, lhs);
   scan_expr(l, statement->as.equation.rhs);

@@ -502,7 +502,7 @@ void resolve_lower_constants(Lower* l) {
 static const AstExpr* follow_alias(Lower* l, const AstExpr* expr) {
   for (uint32_t i = 0; i < 100; i++) {
     bool plain = expr->kind == AST_NAME && ast_name_is_plain(&expr->as.name.name);
-    if (!plain || expr->as.name.order) break;
+    if (!plain || expr->order) break;
     Symbol symbol = *resolve_symbol(l, resolve_plain(l, &expr->as.name.name));
     if (symbol.kind != SYM_MACRO) break;
     expr = l->names.macros.data[symbol.index].value;

@@ -150,7 +150,7 @@ static bool report_not_constant(Lower* l, uint32_t name, Span span) {
 }
 
 static bool eval_name(Lower* l, const AstExpr* expr, bool structural, double* out) {
-  Local* local = expr->as.name.order ? NULL : lower_local(l, &expr->as.name.name);
+  Local* local = expr->order ? NULL : lower_local(l, &expr->as.name.name);
   if (local) {
     LocalMark mark;
     if (!lower_enter_local(l, local, &mark)) return false;
@@ -160,7 +160,7 @@ static bool eval_name(Lower* l, const AstExpr* expr, bool structural, double* ou
   }
   uint32_t name = resolve_name(l, &expr->as.name.name);
   if (name == 0) return false;
-  if (expr->as.name.order) {
+  if (expr->order) {
     lower_report(l, DIAG_E0206, expr->span, "a derivative is not a constant");
     return false;
   }
@@ -402,7 +402,7 @@ bool resolve_eval(Lower* l, const AstExpr* expr, double* value) {
 bool resolve_eval_whole(Lower* l, const AstExpr* expr, const char* what, DiagCode code,
                         double* value) {
   // the usual index is a bare loop variable
-  if (expr->kind == AST_NAME && expr->as.name.order == 0) {
+  if (expr->kind == AST_NAME && expr->order == 0) {
     uint32_t name = resolve_plain(l, &expr->as.name.name);
     const Binding* binding = name ? resolve_binding(l, name) : NULL;
     if (binding) {

@@ -590,11 +590,11 @@ static Known known_of_call(Checker* c, const AstExpr* e) {
 static Known known_of_name(Checker* c, const AstExpr* e) {
   const AstName* name = &e->as.name.name;
   const Known* bound = find_binding(c, name);
-  if (bound) return derivative(c, *bound, e->as.name.order);
+  if (bound) return derivative(c, *bound, e->order);
   Quantity* q = quantity_of(c, name);
-  if (e->as.name.order) q->own = true;
+  if (e->order) q->own = true;
   const Known* builtin = q->own ? NULL : find_builtin(name);
-  return builtin ? *builtin : derivative(c, q->known, e->as.name.order);
+  return builtin ? *builtin : derivative(c, q->known, e->order);
 }
 
 static Known known_of_reduction(Checker* c, const AstExpr* e) {
@@ -694,7 +694,7 @@ static void expect(Checker* c, const AstExpr* e, Known known) {
   if (known.kind != KNOWN_UNIT || c->report) return;
   if (e->kind == AST_NAME) {
     if (known_of(c, e).kind == KNOWN_NOTHING)
-      learn(c, &e->as.name.name, e->as.name.order, known, e->span);
+      learn(c, &e->as.name.name, e->order, known, e->span);
   } else if (e->kind == AST_UNARY) {
     expect(c, e->as.unary.operand, known);
   } else if (e->kind == AST_CHAIN && e->as.chain.level == AST_LEVEL_MULTIPLY) {
@@ -737,7 +737,7 @@ static void check_equation(Checker* c, const AstStatement* s) {
     quantity_of(c, &lhs->as.name.name)->given = true;
   if (left.kind == KNOWN_UNIT && right.kind == KNOWN_UNIT) {
     report_sides(c, span_join(lhs->span, rhs->span), "the sides", left, right, lhs, rhs);
-    if (lhs->kind == AST_NAME) learn(c, &lhs->as.name.name, lhs->as.name.order, right, rhs->span);
+    if (lhs->kind == AST_NAME) learn(c, &lhs->as.name.name, lhs->order, right, rhs->span);
   }
   expect(c, lhs, right);
   expect(c, rhs, left);

@@ -118,7 +118,7 @@ static void put_expr(const AstExpr* e) {
   case AST_NAME:
     fputs("[\"name\",", stdout);
     put_name(&e->as.name.name);
-    printf(",%u]", e->as.name.order);
+    printf(",%u]", e->order);
     break;
   case AST_QUALIFIED:
     fputs("[\"qualified\",", stdout);

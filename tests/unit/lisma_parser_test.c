@@ -364,7 +364,7 @@ TEST(nodes_have_places) {
   CHECK(links[0].operand->span.begin == 5 && links[0].operand->span.end == 12, "with parentheses");
   CHECK(links[1].op == AST_OP_MUL && links[1].op_span.begin == 13, "operator");
   const AstExpr* x = links[1].operand;
-  CHECK(x->kind == AST_NAME && x->as.name.order == 1, "derivative");
+  CHECK(x->kind == AST_NAME && x->order == 1, "derivative");
   CHECK(x->as.name.name.span.end == 20 && x->span.end == 21, "name and mark");
   CHECK(x->as.name.name.indices.count == 1, "index");
   CHECK(x->as.name.name.indices.data[0].span.begin == 17, "place of the index");
