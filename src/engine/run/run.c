@@ -373,7 +373,13 @@ static SltStatus begin_segment(EngSim* sim) {
   if (sim->provider.tune && sim->stepper->counters.rhs >= sim->programs.tune_at) tune(sim);
   SltStatus status = eng_next_segment(sim);
   if (status >= 0) status = eng_memory_check(sim);
-  return status < 0 ? fail_advance(sim, status) : SLT_OK;
+  if (status >= 0) return SLT_OK;
+  status = fail_advance(sim, status);
+  // what was looked at last lies ahead; what is shown is the point that the motion has come to
+  const NumTrial* trial = &sim->stepper->trial;
+  double t = sim->core.t;
+  if (trial->dense_ready && t >= trial->t0 && t < trial->t) eng_sample_states(sim, t);
+  return status;
 }
 
 SltStatus eng_ahead(EngSim* sim, double* until) {
