@@ -623,8 +623,7 @@ static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style
   bool named = symbol.kind == SYM_NONE || symbol.kind == SYM_VAR || symbol.kind == SYM_PARAM;
   bool logical = lower_is_logical(l, written) || map_get(&l->functions.logical, name, 0);
   if (!index && named && !expr->order && logical) return lower_logical(l, expr, style);
-  if (index || symbol.kind != SYM_MACRO || expr->order)
-    return report_not_condition(l, expr);
+  if (index || symbol.kind != SYM_MACRO || expr->order) return report_not_condition(l, expr);
   const AstExpr* meaning = l->names.macros.data[symbol.index].value;
   if (!lower_means_condition(l, meaning) && meaning->kind != AST_NAME) {
     return report_not_condition(l, expr);

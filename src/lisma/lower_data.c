@@ -48,8 +48,8 @@ static void read_option(Lower* l, const AstValue* value, DataOptions* options) {
   }
   Str word = value->text;
   if (expr) {
-    bool plain = expr->kind == AST_NAME && expr->order == 0 &&
-                 ast_name_is_plain(&expr->as.name.name);
+    bool plain =
+        expr->kind == AST_NAME && expr->order == 0 && ast_name_is_plain(&expr->as.name.name);
     if (!plain) {
       report_option(l, value->span);
       return;

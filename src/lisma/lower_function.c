@@ -388,8 +388,7 @@ Value lower_local_value(Lower* l, Local* local, uint32_t order, Span span) {
 #define MEANING_DEPTH_MAX 100u
 
 static bool is_plain_name(const AstExpr* expr) {
-  return expr->kind == AST_NAME && expr->order == 0 &&
-         ast_name_is_plain(&expr->as.name.name);
+  return expr->kind == AST_NAME && expr->order == 0 && ast_name_is_plain(&expr->as.name.name);
 }
 
 /// What a call gives, where that is a local name or an argument.

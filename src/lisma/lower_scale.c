@@ -62,8 +62,7 @@ static bool counting_value(Lower* l, const AstExpr* expr, double* value) {
     scale->offset = fmax(scale->offset, fabs(expr->as.number - scale->size));
     return true;
   }
-  bool plain =
-      expr->kind == AST_NAME && expr->order == 0 && ast_name_is_plain(&expr->as.name.name);
+  bool plain = expr->kind == AST_NAME && expr->order == 0 && ast_name_is_plain(&expr->as.name.name);
   if (!plain || lower_local(l, &expr->as.name.name)) return false;
   uint32_t name = resolve_plain(l, &expr->as.name.name);
   const Binding* binding = resolve_binding(l, name);

@@ -83,8 +83,7 @@ static uint32_t template_root(Lower* l, const AstName* name) {
 
 /// A plain name alone.
 static bool is_plain_name(const AstExpr* expr) {
-  return expr->kind == AST_NAME && expr->order == 0 &&
-         ast_name_is_plain(&expr->as.name.name);
+  return expr->kind == AST_NAME && expr->order == 0 && ast_name_is_plain(&expr->as.name.name);
 }
 
 /// Note an index of the form i, i + 1, i - 1, which is nearly all of them.

@@ -693,8 +693,7 @@ static void expect(Checker* c, const AstExpr* e, Known known) {
   // the last pass learns nothing any more, and would tell of a mistake twice
   if (known.kind != KNOWN_UNIT || c->report) return;
   if (e->kind == AST_NAME) {
-    if (known_of(c, e).kind == KNOWN_NOTHING)
-      learn(c, &e->as.name.name, e->order, known, e->span);
+    if (known_of(c, e).kind == KNOWN_NOTHING) learn(c, &e->as.name.name, e->order, known, e->span);
   } else if (e->kind == AST_UNARY) {
     expect(c, e->as.unary.operand, known);
   } else if (e->kind == AST_CHAIN && e->as.chain.level == AST_LEVEL_MULTIPLY) {

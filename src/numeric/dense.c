@@ -126,6 +126,10 @@ double num_small_pair_error(NumStepper* s, double t) {
   return num_sqrt(num_norm_squared(s, s->scaled));
 }
 
+bool num_dense_covers(const NumStepper* s, double t) {
+  return s->trial.dense_ready && t >= s->trial.t0 && t < s->trial.t;
+}
+
 double num_dense_theta(const NumStepper* s, double t) {
   return (t - s->trial.t0) / s->trial.h;
 }

@@ -92,16 +92,12 @@ SltStatus eng_start(EngSim* sim) {
   if (status >= 0) status = eng_queue_take(sim, sim->core.t);
   if (status >= 0) status = eng_instant(sim, ENG_INSTANT_INITIAL, &changed, &fired);
   if (status >= 0) status = eng_memory_check(sim);
-  if (status < 0) {
-    sim->core.failed = true;
-    SLT_TRY(eng_foreign_check(sim));
-    return status;
-  }
   bool derivative = false;
-  const ModelVar* lost = eng_not_finite(sim, &derivative);
-  if (lost) {
+  const ModelVar* lost = status < 0 ? NULL : eng_not_finite(sim, &derivative);
+  if (status < 0 || lost) {
     sim->core.failed = true;
     SLT_TRY(eng_foreign_check(sim));
+    if (status < 0) return status;
     if (eng_fail_solve(sim)) return sim->error.status;
     EngCulprit culprit = eng_culprit(sim, sim->core.t, &lost->span);
     eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &culprit.span,
@@ -376,9 +372,7 @@ static SltStatus begin_segment(EngSim* sim) {
   if (status >= 0) return SLT_OK;
   status = fail_advance(sim, status);
   // what was looked at last lies ahead; what is shown is the point that the motion has come to
-  const NumTrial* trial = &sim->stepper->trial;
-  double t = sim->core.t;
-  if (trial->dense_ready && t >= trial->t0 && t < trial->t) eng_sample_states(sim, t);
+  if (num_dense_covers(sim->stepper, sim->core.t)) eng_sample_states(sim, sim->core.t);
   return status;
 }
 
