@@ -94,8 +94,8 @@ foreach(source IN LISTS sources)
   endif()
 endforeach()
 
-# a browser is slow where it has no core of its own
-set_tests_properties(script.workbench_browser PROPERTIES TIMEOUT 900)
+# a browser is slow where it has no core of its own, and so are compilers that build the whole program
+set_tests_properties(script.workbench_browser script.determinism PROPERTIES TIMEOUT 900)
 
 # The laws of the engine: a slice of what `make laws` runs. The tools give the scripts the syntax tree of a model and a
 # ball that bounces.
