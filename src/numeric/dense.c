@@ -126,6 +126,10 @@ double num_small_pair_error(NumStepper* s, double t) {
   return num_sqrt(num_norm_squared(s, s->scaled));
 }
 
+double num_time_resolution(double t) {
+  return 4.0 * DBL_EPSILON * fabs(t);
+}
+
 bool num_dense_covers(const NumStepper* s, double t) {
   return s->trial.dense_ready && t >= s->trial.t0 && t < s->trial.t;
 }
@@ -250,10 +254,10 @@ static void course_portion(const NumStepper* s, uint32_t i, const double* t, uin
     theta[k] = num_dense_theta(s, t[k]);
   }
   for (uint32_t k = 0; k < PORTION; k++) {
-    value[k] = r[s->trial.degree * s->n_max];
+    value[k] = r[(size_t)s->trial.degree * s->n_max];
   }
   for (uint32_t j = s->trial.degree - 1; j > 0; j--) {
-    double rj = r[j * s->n_max];
+    double rj = r[(size_t)j * s->n_max];
     for (uint32_t k = 0; k < PORTION; k++) {
       value[k] = rj + (j % 2 ? 1.0 - theta[k] : theta[k]) * value[k];
     }

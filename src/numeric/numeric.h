@@ -426,6 +426,8 @@ typedef struct NumPairs {
 /// Before a step: whether the larger of the two pairs is to make it. `undisturbed` false: something
 /// other than its error says how long a step is, or the motion has begun anew.
 bool num_pairs_weigh(NumPairs* pairs, const NumStepper* s, bool undisturbed);
+/// Times that are no farther apart than this are one.
+double num_time_resolution(double t);
 /// Whether there is a trial with an output that covers t; its end belongs to what follows.
 bool num_dense_covers(const NumStepper* s, double t);
 double num_dense_theta(const NumStepper* s, double t);

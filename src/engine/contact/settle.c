@@ -100,9 +100,10 @@ static void show_branches(EngSim* sim, const EngContact* contact, bool back) {
     const ModelAutomaton* branch = &sim->model->automata[a];
     if (!branch->condition || !guard_has(branch->condition, contact->atom)) continue;
     bool on = back ? sim->state[a] == 1 : eng_guard(sim, branch->condition);
-    for (uint32_t s = 0; s < 2; s++)
-      if (branch->states[s].test_env != MODEL_NONE)
-        sim->env[branch->states[s].test_env] = (s == 1) == on ? 1.0 : 0.0;
+    for (uint32_t s = 0; s < 2; s++) {
+      uint32_t env = branch->states[s].test_env;
+      if (env != MODEL_NONE) sim->env[env] = (s == 1) == on ? 1.0 : 0.0;
+    }
   }
 }
 
@@ -373,7 +374,7 @@ static bool flight_is_rounding(EngSim* sim, uint32_t index, uint32_t transition,
   double misplaced = fmax(fabs(sim->detect.g[index]), eng_rho(sim, index));
   double rounding = fmax(misplaced, share * highest);
   return height <= rounding ||
-         2.0 * leaves <= falls * FLIGHT_TIMES * eng_time_resolution(sim->core.t);
+         2.0 * leaves <= falls * FLIGHT_TIMES * num_time_resolution(sim->core.t);
 }
 
 bool eng_flights_are_lost(EngSim* sim, uint32_t transition) {

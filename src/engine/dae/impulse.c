@@ -461,7 +461,7 @@ static void correct_values(EngSim* sim, bool rounding) {
 /// Whether all that jumps by more than rounding is where it would be a moment earlier or later, as
 /// exactly as times can be told apart: a zero is located no better, whatever the scales are.
 static bool is_timing(const EngSim* sim, const Jump* s) {
-  double moment = 4.0 * eng_time_resolution(sim->core.t);
+  double moment = 4.0 * num_time_resolution(sim->core.t);
   for (uint32_t k = 0; k < s->e; k++) {
     uint32_t top = s->column_quantity[k];
     if (s->im->quantities[top].order == 0) continue;

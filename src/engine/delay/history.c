@@ -538,7 +538,7 @@ void eng_history_pass_slow(EngSim* sim, double t) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     EngDelay* delay = &sim->history.delays[i];
     // slightly early does no harm to what is smooth
-    double late = t + eng_time_resolution(t);
+    double late = t + num_time_resolution(t);
     while (delay->next_break != HISTORY_NONE && arrival(delay, delay->next_break) <= late) {
       uint32_t level = delay->pieces[delay->next_break].level;
       if (level <= LEVEL_EVENT) break;

@@ -12,17 +12,12 @@
 #include <math.h>
 #include <string.h>
 
-#define TIME_ULPS    4.0      // times that are no farther apart are one
 #define WIDEST       1e-9     // part of a step: a bracket is no wider, however flat the crossing
 #define FEW          16       // one in so many is few
 #define BLURRED      0x1p-20  // of a trial: crossings before that are looked for again...
 #define SHARP        0x1p10   // ... in one that is so many times as long as the way to them
 #define CLEARLY      2.0      // times as exact as it is
 #define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
-
-double eng_time_resolution(double t) {
-  return TIME_ULPS * DBL_EPSILON * fabs(t);
-}
 
 /// A unilateral event happens at the mesh point that enters its zone from below. The other types
 /// that detect early wait for the crossing itself; one that lingers in the zone for a whole step is
@@ -53,7 +48,7 @@ static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing
   const EngCalendar* calendar = &sim->core.calendar;
   bool scheduled =
       calendar->t_linear <= p->b || eng_ends_at_event(sim, p->b) || calendar->t_last == p->b;
-  if (p->b < (scheduled ? t - eng_time_resolution(p->b) : t) || t <= p->a) return false;
+  if (p->b < (scheduled ? t - num_time_resolution(p->b) : t) || t <= p->a) return false;
   t = fmin(t, p->b);
   *out = eng_crossing(f->index, t, t, t, p->db, !f->truth, true);
   out->leaves = !f->armed;
@@ -64,9 +59,9 @@ static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing
 /// too.
 static bool coincides(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   if (f->truth || !f->armed || !(p->gb < 0.0) || !(p->db > 0.0)) return false;
-  double rho = f->sim->proof.margin[f->index] + p->db * eng_time_resolution(p->b);
+  double rho = f->sim->proof.margin[f->index] + p->db * num_time_resolution(p->b);
   if (!eng_ends_at_event(f->sim, p->b) || -p->gb > rho) return false;
-  double hi = p->b + eng_time_resolution(p->b);
+  double hi = p->b + num_time_resolution(p->b);
   *out = eng_crossing(f->index, p->b, p->b, hi, p->db, true, true);
   return true;
 }
@@ -226,7 +221,7 @@ static bool keeps_side(const EngSim* sim, uint32_t index) {
   double t_end = sim->stepper->trial.t;
   // at a time event rounding may take it along
   if (atom->kind.asymptotic || eng_ends_at_event(sim, t_end)) return false;
-  if (isfinite(atom->t_linear)) return atom->t_linear - eng_time_resolution(t_end) > t_end;
+  if (isfinite(atom->t_linear)) return atom->t_linear - num_time_resolution(t_end) > t_end;
   bool proves = sim->options.detection == SLT_DETECTION_CERTIFIED &&
                 sim->core.mode->atom_class[index] != MODEL_CLASS_OTHER;
   // at its last crossing it waits for something else
@@ -272,7 +267,7 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
 double eng_half_bracket(const EngSim* sim, const EngCrossing* c) {
   double width = sim->proof.margin[c->index] / fabs(c->slope);
   if (!(width <= WIDEST * sim->stepper->trial.h)) width = WIDEST * sim->stepper->trial.h;
-  return width + 0.5 * eng_time_resolution(c->t);
+  return width + 0.5 * num_time_resolution(c->t);
 }
 
 /// Put the crossings of the first instant before the others, which do not count any more; returns
@@ -296,7 +291,7 @@ static double keep_first(EngSim* sim, double first) {
   }
   sim->detect.crossing_count = kept;
   // within rounding of the end of the step, and so of a time event: the same instant
-  return first >= t_end - fmax(reach, eng_time_resolution(t_end)) ? t_end : first;
+  return first >= t_end - fmax(reach, num_time_resolution(t_end)) ? t_end : first;
 }
 
 /// Truths as an instant at time t would see them; env and g hold the values there.
@@ -554,10 +549,11 @@ static bool extends(EngSim* sim, double t_from) {
 
 /// A relation that has changed its side cuts the step: where the output is clearly too rough for
 /// that, nothing is looked for on it.
-static void extend_first(EngSim* sim, double t_from) {
+static void extend_first(EngSim* sim, double t_from, bool near) {
   double first = 1.0;
   EngList followed = eng_followed(sim);
-  if (!is_whole(sim, t_from) || !(num_dense_demand_most(sim->stepper) > CLEARLY)) return;
+  if (near || eng_is_held(sim) || !is_whole(sim, t_from)) return;
+  if (!(num_dense_demand_most(sim->stepper) > CLEARLY)) return;
   for (uint32_t place = 0; place < followed.count; place++) {
     uint32_t i = followed.at[place];
     const EngAtom* a = &sim->atoms[sim->core.mode->atoms[i]];
@@ -605,7 +601,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   if (ENG_UNLIKELY(sim->local) && eng_local_detect_slow(sim, t_from, found)) return SLT_OK;
   bool near = false;
   SLT_TRY(begin_search(sim, t_from, &near));
-  if (!near && !eng_is_held(sim)) extend_first(sim, t_from);
+  extend_first(sim, t_from, near);
   uint32_t last = 0;
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
     double first = find_crossings(sim, t_from, near, round > 0);

@@ -117,7 +117,5 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
 /// Control points of one state, and what the proof of one atom needs.
 void eng_control_state(EngSim* sim, uint32_t state);
 void eng_control_atom(EngSim* sim, uint32_t index, double t_from);
-/// Times closer than this are one instant.
-double eng_time_resolution(double t);
 
 #endif

@@ -217,7 +217,7 @@ void local_pass(EngSim* sim, uint32_t id) {
 static bool glance_at_all(EngSim* sim, double t_from) {
   EngCore* core = &sim->core;
   const NumStepper* s = sim->stepper;
-  double resolution = eng_time_resolution(s->trial.t);
+  double resolution = num_time_resolution(s->trial.t);
   Glance glance = {.sim = sim,
                    .index = &sim->local->index,
                    .stepper = s,
@@ -264,7 +264,7 @@ static bool begin_trial(EngSim* sim, bool* found) {
   first = local_first_to_fire(sim);
   if (!first) return true;
   *found = true;
-  core->t_event = first->t >= t_end - eng_time_resolution(first->t) ? t_end : first->t;
+  core->t_event = first->t >= t_end - num_time_resolution(first->t) ? t_end : first->t;
   return true;
 }
 

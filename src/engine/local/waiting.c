@@ -87,7 +87,7 @@ const BaseDue* local_first(EngSim* sim) {
 /// Whether the next crossing that waits has its time for itself.
 static bool is_alone(const EngSim* sim) {
   const BaseDue* heap = sim->waiting.heap;
-  double last = heap[0].t + eng_time_resolution(heap[0].t);
+  double last = heap[0].t + num_time_resolution(heap[0].t);
   for (uint32_t i = 1; i < 3 && i < sim->core.local.count; i++) {
     if (heap[i].t <= last) return false;
   }
@@ -97,14 +97,14 @@ static bool is_alone(const EngSim* sim) {
 /// How far from the time of an instant a crossing may be that belongs to it; `due`: it is one of
 /// time events.
 static double reach_of(const EngSim* sim, const BaseDue* waiting, bool due) {
-  double resolution = eng_time_resolution(waiting->t);
+  double resolution = num_time_resolution(waiting->t);
   const EngCrossing* crossing = &sim->waiting.crossing[waiting->id];
   return due ? fmax(resolution, eng_half_bracket(sim, crossing)) : resolution;
 }
 
 const BaseDue* local_first_to_fire(EngSim* sim) {
   const BaseDue* top = local_first(sim);
-  double end = sim->stepper->trial.t - eng_time_resolution(sim->stepper->trial.t);
+  double end = sim->stepper->trial.t - num_time_resolution(sim->stepper->trial.t);
   while (top && top->t < end && is_alone(sim) &&
          local_is_silent(sim, &sim->waiting.crossing[top->id])) {
     local_pass(sim, top->id);
@@ -124,7 +124,7 @@ bool eng_local_next_slow(EngSim* sim) {
   core->segment.t0 = core->t;
   core->segment.event = ends || top != NULL;
   core->segment.t1 = ends                                             ? core->t_event
-                     : top && top->t < end - eng_time_resolution(end) ? top->t
+                     : top && top->t < end - num_time_resolution(end) ? top->t
                      : top                                            ? end
                                                                       : fmin(due, end);
   core->t_event = core->segment.t1;
@@ -167,7 +167,7 @@ bool local_take_crossings(EngSim* sim) {
                         : !top || top->t != core->t)
     return false;
   if (sim->stepper->trial.t - core->t < LOCAL_REST * sim->stepper->trial.h) return false;
-  double reach = core->t + eng_time_resolution(core->t);
+  double reach = core->t + num_time_resolution(core->t);
   bool plain = true;
   detect->crossing_count = 0;
   for (; plain && top && top->t <= reach; top = local_first(sim)) {

@@ -151,7 +151,7 @@ static void find_crossings(EngSim* sim, bool asked) {
     if (!is_watched(sim, mode->atoms[i])) continue;
     bool side = atom->truth;
     bool due =
-        sim->model->atoms[mode->atoms[i]].time_only && t >= atom->t_linear - eng_time_resolution(t);
+        sim->model->atoms[mode->atoms[i]].time_only && t >= atom->t_linear - num_time_resolution(t);
     double z = indicator_of(sim, atom, sim->detect.g[i]);
     bool met = (z > 0.0) != side || (asked && is_about_to(sim, z, side, sim->detect.gdot[i]));
     if (!due && !met) continue;
@@ -248,7 +248,7 @@ static SltStatus carry_out(EngSim* sim) {
   SLT_TRY(project(sim, &ignored));
   // times of callers are sums of steps: what is due within rounding is due
   double next = eng_queue_next(sim);
-  if (next <= core->t + eng_time_resolution(core->t)) {
+  if (next <= core->t + num_time_resolution(core->t)) {
     core->t = fmax(core->t, next);
     SLT_TRY(eng_queue_take(sim, core->t));
     due = true;

@@ -237,7 +237,7 @@ static inline double eng_queue_next(const EngSim* sim) {
 /// Whether a trial ends at the next time event; those before its end are local.
 static inline bool eng_ends_at_event(const EngSim* sim, double t_end) {
   double next = eng_queue_next(sim);
-  return next <= t_end && next >= t_end - eng_time_resolution(t_end);
+  return next <= t_end && next >= t_end - num_time_resolution(t_end);
 }
 
 static inline SltStatus eng_run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any) {

@@ -390,6 +390,12 @@ static SltStatus check_steps(EngSim* sim) {
                   eng_number((double)most).text);
 }
 
+static void note_trial(EngSim* sim) {
+  sim->core.step.drifts = 0;
+  if (sim->core.mode->state_count == 0) sim->core.step.idle = sim->stepper->trial.h;
+  eng_stiff_note_trial(sim);
+}
+
 /// A trial that is accurate enough and, with its dense output, usable.
 static SltStatus new_trial(EngSim* sim, bool* found) {
   double limit = trial_limit(sim);
@@ -411,9 +417,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     }
     *found = attempt.arrived;
     if (attempt.arrived || attempt.drifted) return SLT_OK;
-    sim->core.step.drifts = 0;
-    if (sim->core.mode->state_count == 0) sim->core.step.idle = sim->stepper->trial.h;
-    eng_stiff_note_trial(sim);
+    note_trial(sim);
     bool beyond = ENG_UNLIKELY(sim->core.step.chords) && !eng_chords_reach(sim);
     SltStatus status = eng_detect(sim, sim->stepper->t, found);
     if (status >= 0 && (*found || !beyond)) return SLT_OK;
@@ -456,7 +460,7 @@ SltStatus eng_next_segment(EngSim* sim) {
   if (!local) {
     core->segment.t0 = core->t;
     core->segment.t1 = fmin(end, due);
-    core->segment.event = found && end - due <= eng_time_resolution(end);
+    core->segment.event = found && end - due <= num_time_resolution(end);
   }
   core->segment.whole = core->segment.t1 == sim->stepper->trial.t;
   core->segment.due = due <= core->segment.t1;
