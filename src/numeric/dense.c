@@ -126,10 +126,6 @@ double num_small_pair_error(NumStepper* s, double t) {
   return num_sqrt(num_norm_squared(s, s->scaled));
 }
 
-double num_time_resolution(double t) {
-  return 4.0 * DBL_EPSILON * fabs(t);
-}
-
 bool num_dense_covers(const NumStepper* s, double t) {
   return s->trial.dense_ready && t >= s->trial.t0 && t < s->trial.t;
 }

@@ -427,7 +427,10 @@ typedef struct NumPairs {
 /// other than its error says how long a step is, or the motion has begun anew.
 bool num_pairs_weigh(NumPairs* pairs, const NumStepper* s, bool undisturbed);
 /// Times that are no farther apart than this are one.
-double num_time_resolution(double t);
+static inline double num_time_resolution(double t) {
+  return 0x1p-50 * (t < 0.0 ? -t : t);  // four roundings
+}
+
 /// Whether there is a trial with an output that covers t; its end belongs to what follows.
 bool num_dense_covers(const NumStepper* s, double t);
 double num_dense_theta(const NumStepper* s, double t);
