@@ -225,7 +225,7 @@ SltStatus eng_exchange_step(EngSim* sim, bool* event) {
   num_stepper_cover(sim->stepper, sim->x);
   eng_atoms_mesh(sim);
   end_step(sim);
-  // a time event that nobody has stopped at is late, not lost
+  // an importer may step past a time event: it is handled late rather than dropped
   *event |= is_met(sim) || eng_queue_next(sim) <= core->t;
   return SLT_OK;
 }

@@ -234,7 +234,7 @@ static inline double eng_queue_next(const EngSim* sim) {
   return ENG_UNLIKELY(sim->history.delays) ? fmin(t, eng_history_next_jump_slow(sim)) : t;
 }
 
-/// Whether a trial ends at the next time event; those before its end are local.
+/// Whether a trial ends at the next time event. Earlier ones are handled as local events.
 static inline bool eng_ends_at_event(const EngSim* sim, double t_end) {
   double next = eng_queue_next(sim);
   return next <= t_end && next >= t_end - num_time_resolution(t_end);

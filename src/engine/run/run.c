@@ -371,7 +371,7 @@ static SltStatus begin_segment(EngSim* sim) {
   if (status >= 0) status = eng_memory_check(sim);
   if (status >= 0) return SLT_OK;
   status = fail_advance(sim, status);
-  // what was looked at last lies ahead; what is shown is the point that the motion has come to
+  // detection left the environment at a later point: show the one the motion has reached
   if (num_dense_covers(sim->stepper, sim->core.t)) eng_sample_states(sim, sim->core.t);
   return status;
 }

@@ -440,7 +440,7 @@ SltStatus eng_next_segment(EngSim* sim) {
   bool found = false;
   bool local = ENG_UNLIKELY(sim->core.local.running) && eng_local_next_slow(sim);
   if (local) {
-    // the crossings of the trial are known
+    // the next crossing of this trial has been found already
   } else if (core->segment.trial_pending) {
     // an event that changed nothing lies behind us: the rest of the trial is still good
     eng_local_settle_active(sim);

@@ -18,7 +18,7 @@ typedef struct EngAudit {
 
 SltStatus eng_trace_create(EngSim* sim);
 void eng_trace_begin(EngSim* sim);
-/// The speed with which a relation has come to its boundary; 0: it was there.
+/// The rate of g at which a relation reached its boundary; 0 if it did not cross it.
 double eng_trace_speed(const EngSim* sim, uint32_t index);
 /// Shares of the motion along surfaces as the instant finds it.
 void eng_trace_shares(EngSim* sim);

@@ -777,7 +777,7 @@ bool eng_is_plain(const EngSim* sim) {
 
 void eng_choose_stages(EngSim* sim) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  // what else decides about rates stays as it is for the trial
+  // nothing else that determines the rates changes during a trial
   sim->stepper->rhs = eng_is_plain(sim) ? eng_free_flow : eng_rhs;
   bool ready = eng_is_plain(sim) && !sim->core.step.chords && rhs->native &&
                atomic_load_explicit(&rhs->native->stages, memory_order_relaxed) != NULL;
